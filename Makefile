@@ -325,7 +325,7 @@ demo: deps
 	@$(build) all
 	@bash tests/demo.sh
 
-bench: all
+bench: all build-python
 	@bash tests/bench/run.sh
 
 interop: all

@@ -363,6 +363,44 @@ enum ckptdb_status ckptdb_cell(ckptdb_cells *, uint64_t position, enum ckptdb_sp
 enum ckptdb_status ckptdb_cells_verify(ckptdb_cells *, struct ckptdb_error *);
 void ckptdb_cells_close(ckptdb_cells *);
 
+/* All tensors of a checkpoint, looked up at once: for programs that list many, or read many from first to
+ * last. It is independent of the catalog once it is open, and any number of threads may use one. */
+typedef struct ckptdb_checkpoint ckptdb_checkpoint;
+
+/* What many tensors have in common. */
+struct ckptdb_kind {
+    const char *dtype, *storage; /* as the columns of the view `tensor` */
+    unsigned rank;
+    const uint64_t *shape; /* as in ckptdb_tensor_info */
+    uint64_t elements, nbytes;
+};
+
+/* Arrays of `count` elements, in the file's own order of tensors; valid until the checkpoint is closed. */
+struct ckptdb_columns {
+    size_t count;
+    const int64_t *id;
+    const char *names; /* one after the other, each with its NUL: `names_size` bytes */
+    size_t names_size;
+    const uint64_t *name_at; /* where a tensor's name begins in `names` */
+    const uint32_t *kind;    /* its place in `kinds` */
+    const bool *plain;       /* ckptdb_checkpoint_read() reads it */
+    const struct ckptdb_kind *const *kinds;
+    size_t kind_count;
+};
+
+/* Opens no file. */
+enum ckptdb_status ckptdb_checkpoint_open(ckptdb *, int64_t checkpoint, ckptdb_checkpoint **out,
+                                          struct ckptdb_error *);
+void ckptdb_checkpoint_close(ckptdb_checkpoint *);
+const struct ckptdb_columns *ckptdb_checkpoint_columns(const ckptdb_checkpoint *);
+
+/* Bytes [from, from + size) of the elements of the tensor at this position in the columns: what
+ * ckptdb_read() gives for its own dtype, without looking anything up. For plain tensors alone, which are
+ * one run of a file, without checksums; CKPTDB_ARGUMENT for others. Files stay open, 64 of them at most,
+ * and each read looks whether its file has changed: CKPTDB_CHANGED. */
+enum ckptdb_status ckptdb_checkpoint_read(ckptdb_checkpoint *, size_t tensor, uint64_t from,
+                                          void *buffer, uint64_t size, struct ckptdb_error *);
+
 /* The header that turns raw elements in C order into a .npy file; the caller frees it by
  * ckptdb_free(). */
 enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape, unsigned rank,

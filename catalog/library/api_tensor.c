@@ -316,30 +316,18 @@ static void close_stream(ckptdb_stream *s)
     arena_release(&s->arena);
 }
 
-static void library_tensor_read_all(struct tensor_stream *s, const ckptdb_tensor *t, uint8_t *to,
-                                    uint64_t size, struct error *err)
-{
-    struct bytes block;
-    if (tensor_stream_nbytes(s) != size) {
-        error_set(err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
-                  "the buffer has %llu bytes, and the elements %llu", (unsigned long long)size,
-                  (unsigned long long)tensor_stream_nbytes(s));
-        return;
-    }
-    while (tensor_stream_next(s, &block, err) == OK && block.len) {
-        memcpy(to, block.at, block.len);
-        to += block.len;
-    }
-}
-
 enum ckptdb_status ckptdb_read(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
                                const char *dtype, void *buffer, uint64_t size,
                                struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     ckptdb_stream s = {.tensor = t};
-    if (open_stream(&s, slices, dtype, &err) == OK)
-        library_tensor_read_all(s.blocks, t, buffer, size, &err);
+    if (open_stream(&s, slices, dtype, &err) == OK && tensor_stream_nbytes(s.blocks) != size)
+        error_set(&err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
+                  "the buffer has %llu bytes, and the elements %llu", (unsigned long long)size,
+                  (unsigned long long)tensor_stream_nbytes(s.blocks));
+    if (err.status == OK)
+        tensor_stream_all(s.blocks, buffer, &err);
     close_stream(&s);
     return tensor_end(t, &err, error);
 }

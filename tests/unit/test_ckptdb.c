@@ -1135,6 +1135,58 @@ static void test_refused_reports(void **state)
     ckptdb_close(db);
 }
 
+/* All tensors at once: as one by one, and each read looks whether the file has changed. */
+static void test_at_once(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    struct ckptdb_error err;
+    ckptdb_checkpoint *c = NULL;
+    uint8_t ours[64], theirs[64];
+    char path[128];
+    (void)state;
+    assert_int_equal(ckptdb_checkpoint_open(db, 99, &c, &err), CKPTDB_MISSING);
+    assert_null(c);
+    assert_int_equal(ckptdb_checkpoint_open(db, model, &c, &err), CKPTDB_OK);
+    const struct ckptdb_columns *in = ckptdb_checkpoint_columns(c);
+    assert_true(in->count > 1);
+    for (size_t i = 0; i < in->count; i++) {
+        const char *name = in->names + in->name_at[i];
+        ckptdb_tensor *t = open_tensor(db, model, name);
+        const struct ckptdb_tensor_info *info = ckptdb_tensor_info(t);
+        const struct ckptdb_kind *k = in->kinds[in->kind[i]];
+        assert_int_equal(in->id[i], info->id);
+        assert_string_equal(k->dtype, info->dtype);
+        assert_string_equal(k->storage, "range");
+        assert_int_equal(k->rank, info->rank);
+        assert_memory_equal(k->shape, info->shape, k->rank * sizeof(*k->shape));
+        assert_int_equal(k->elements, info->elements);
+        assert_int_equal(k->nbytes, info->nbytes);
+        assert_true(in->plain[i]);
+        assert_int_equal(ckptdb_read(t, NULL, NULL, theirs, info->nbytes, &err), CKPTDB_OK);
+        assert_int_equal(ckptdb_checkpoint_read(c, i, 0, ours, info->nbytes, &err), CKPTDB_OK);
+        assert_memory_equal(ours, theirs, info->nbytes);
+        assert_int_equal(ckptdb_checkpoint_read(c, i, 3, ours, info->nbytes - 3, &err), CKPTDB_OK);
+        assert_memory_equal(ours, theirs + 3, info->nbytes - 3);
+        assert_int_equal(ckptdb_checkpoint_read(c, i, 1, ours, info->nbytes, &err),
+                         CKPTDB_ARGUMENT);
+        assert_int_equal(ckptdb_checkpoint_read(c, i, UINT64_MAX, ours, 2, &err), CKPTDB_ARGUMENT);
+        ckptdb_tensor_close(t);
+    }
+    assert_int_equal(ckptdb_checkpoint_read(c, in->count, 0, ours, 0, &err), CKPTDB_ARGUMENT);
+    ckptdb_close(db); /* which it outlives */
+    assert_int_equal(ckptdb_checkpoint_read(c, 0, 0, ours, 1, &err), CKPTDB_OK);
+    snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(ckptdb_checkpoint_read(c, 0, 0, ours, 1, &err), CKPTDB_CHANGED);
+    assert_non_null(strstr(err.source, "model.safetensors"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(ckptdb_checkpoint_read(c, 0, 0, ours, 1, &err), CKPTDB_CHANGED);
+    assert_non_null(strstr(err.message, "gone"));
+    ckptdb_checkpoint_close(c);
+    ckptdb_checkpoint_close(NULL);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -1155,6 +1207,7 @@ int main(void)
         IN_FOLDER(test_unknown),         IN_FOLDER(test_unknown_ids),
         IN_FOLDER(test_without_size),    IN_FOLDER(test_own_transaction),
         IN_FOLDER(test_refused_reports), IN_FOLDER(test_stopping_inside),
+        IN_FOLDER(test_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

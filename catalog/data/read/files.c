@@ -55,9 +55,8 @@ enum status file_replaced(const char *path, struct error *err)
                      "changed since it was indexed (not a regular file any more); import it again");
 }
 
-/* Opens the file, if `out` is not NULL. */
-static enum status open_checked(const struct stored_file *file, struct source **out,
-                                struct error *err)
+enum status file_open_indexed(const struct stored_file *file, struct source **out,
+                              struct error *err)
 {
     struct file_identity now;
     struct source *source = NULL;
@@ -79,7 +78,7 @@ static enum status open_checked(const struct stored_file *file, struct source **
 
 enum status file_as_indexed(const struct stored_file *file, struct error *err)
 {
-    return open_checked(file, NULL, err);
+    return file_open_indexed(file, NULL, err);
 }
 
 /* --- files that stay open --------------------------------------------------------------- */
@@ -121,7 +120,7 @@ static enum status file_make(const void *context, struct kept *k, struct error *
     int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     if (k->source && now - k->looked_at < LOOK_AGAIN_NS)
         return OK;
-    if (open_checked(file, k->source ? NULL : &k->source, err) == OK)
+    if (file_open_indexed(file, k->source ? NULL : &k->source, err) == OK)
         k->looked_at = now;
     return err->status;
 }
@@ -132,7 +131,7 @@ static enum status file_open(struct file_cache *c, const struct stored_file *fil
     const struct file_identity *is = &file->identity;
     struct kept_key key = {{is->size, (uint64_t)is->mtime_ns, is->inode, is->device}, file->path};
     if (!c || !file->checked)
-        return open_checked(file, &out->source, err);
+        return file_open_indexed(file, &out->source, err);
     if (kept_take(&c->files, &key, file_make, file, &out->kept, err) == OK)
         out->source = out->kept->source;
     return err->status;
@@ -290,7 +289,7 @@ static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin,
     struct source *kept = f->file[file].source, *owned = NULL;
     if (kept)
         return source_open_view(kept, begin, size, out, err);
-    return open_checked(&f->tensor->files[file], &owned, err) == OK
+    return file_open_indexed(&f->tensor->files[file], &owned, err) == OK
                ? source_open_range(owned, begin, size, out, err)
                : err->status;
 }

@@ -27,6 +27,8 @@ enum status file_set_open(const struct stored_tensor *, struct file_cache *, str
                           struct error *err);
 void file_set_close(struct file_set *);
 
+/* Open one file (`out` NULL: only look at it), and check it; the same errors. */
+enum status file_open_indexed(const struct stored_file *, struct source **out, struct error *err);
 /* Check a file or directory that need not be opened; the same errors. */
 enum status file_as_indexed(const struct stored_file *, struct error *err);
 /* Check again that everything a tensor was read from is unchanged: then what was read is good.

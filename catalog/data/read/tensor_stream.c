@@ -179,3 +179,20 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, str
     s->at += count;
     return OK;
 }
+
+enum status tensor_stream_all(struct tensor_stream *s, void *to, struct error *err)
+{
+    struct bytes block = {to, (size_t)s->nbytes};
+    uint8_t *at = to;
+    if (!s->converts && reader_borrow(s->reader, s->slices, 0, to, &block, err) == OK) {
+        if (block.at != to && block.len)
+            memcpy(to, block.at, block.len);
+        at += block.len;
+        s->at = s->elements;
+    }
+    while (err->status == OK && tensor_stream_next(s, &block, err) == OK && block.len) {
+        memcpy(at, block.at, block.len);
+        at += block.len;
+    }
+    return err->status;
+}

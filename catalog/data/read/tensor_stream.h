@@ -32,4 +32,8 @@ uint64_t tensor_stream_nbytes(const struct tensor_stream *); /* of all blocks to
  * ones); empty at the end. */
 enum status tensor_stream_next(struct tensor_stream *, struct bytes *block, struct error *err);
 
+/* All blocks of a stream that was just opened, into tensor_stream_nbytes() bytes: without a copy on the way
+ * where nothing is converted. */
+enum status tensor_stream_all(struct tensor_stream *, void *to, struct error *err);
+
 #endif

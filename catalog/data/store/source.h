@@ -58,6 +58,8 @@ enum status source_open_file(const char *path, int flags, struct source **out,
 /* The identity of a path without opening it (symbolic links followed). */
 enum status file_identify(const char *path, struct file_identity *out, struct error *err);
 bool file_same(const struct file_identity *a, const struct file_identity *b);
+/* Whether an open file is in this state still, and has a name. Sources of other kinds do not change. */
+bool source_same(const struct source *, const struct file_identity *);
 
 /* Bytes in memory. `copy` false: the bytes must outlive the source. */
 enum status source_open_memory(const char *name, struct bytes bytes, bool copy, struct source **out,

@@ -71,6 +71,17 @@ static struct file_identity identity_of(const struct stat *st)
     };
 }
 
+bool source_same(const struct source *s, const struct file_identity *then)
+{
+    struct stat st;
+    if (s->ops != &file_ops)
+        return true;
+    if (fstat(((const struct file_source *)s)->fd, &st) != 0 || !st.st_nlink)
+        return false;
+    const struct file_identity now = identity_of(&st);
+    return file_same(&now, then);
+}
+
 static enum entry_kind store_files_kind_of(const struct stat *st)
 {
     return S_ISREG(st->st_mode) ? ENTRY_FILE : S_ISDIR(st->st_mode) ? ENTRY_FOLDER : ENTRY_SPECIAL;

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Dict, ItemsView, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from itertools import count, repeat
+from typing import (TYPE_CHECKING, Any, Dict, ItemsView, Iterator, List, Mapping, Optional, Sequence, Tuple, Union,
+                    ValuesView)
 
 from . import calls, errors, exports, pictures
 from ._native import ffi, lib
-from .tensor import Entry, Tensor
+from .listing import Kind, Listing, look_up
+from .tensor import Tensor, shape_of
 
 if TYPE_CHECKING:
     from .catalog import Catalog, Named
@@ -18,8 +21,18 @@ class Items(ItemsView[str, Tensor]):
     _mapping: "Tensors"
 
     def __iter__(self) -> Iterator[Tuple[str, Tensor]]:
-        owner = self._mapping
-        return ((name, Tensor(owner, name, entry)) for name, entry in owner._held().items())
+        held = self._mapping._held()
+        return zip(held.at, map(Tensor, repeat(held), held.at, count()))
+
+
+class Values(ValuesView[Tensor]):
+    """Tensors, without looking each name up."""
+
+    _mapping: "Tensors"
+
+    def __iter__(self) -> Iterator[Tensor]:
+        held = self._mapping._held()
+        return map(Tensor, repeat(held), held.at, count())
 
 
 class Tensors(Mapping[str, Tensor]):
@@ -27,36 +40,37 @@ class Tensors(Mapping[str, Tensor]):
 
     catalog: "Catalog"
     id: int
-    _entries: Optional[Dict[str, Entry]] = None
+    _listing: Optional[Listing] = None
 
-    def _list(self) -> Dict[str, Entry]:
+    def _list(self) -> Listing:
         raise NotImplementedError
 
-    def _open(self, name: str, entry: Entry) -> Any:
+    def _open(self, name: str, id: Optional[int]) -> Any:
         """The library's tensor of this name."""
         raise NotImplementedError
 
-    def _held(self) -> Dict[str, Entry]:
-        if self._entries is None:
-            self._entries = self._list()
-        return self._entries
+    def _held(self) -> Listing:
+        if self._listing is None:
+            self._listing = self._list()
+        return self._listing
 
     def __getitem__(self, name: str) -> Tensor:
-        entry = self._held().get(name)
-        if entry is None:
+        held = self._held()
+        at = held.at.get(name)
+        if at is None:
             import difflib
-            near = difflib.get_close_matches(str(name), self._held(), 3)
+            near = difflib.get_close_matches(str(name), held.at, 3)
             raise errors.Missing(f"{self!r} has no tensor {name!r}" + (f"; near it: {', '.join(near)}" if near else ""))
-        return Tensor(self, name, entry)
+        return Tensor(held, name, at)
 
     def __len__(self) -> int:
-        return len(self._held())
+        return len(self._held().at)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held())
+        return iter(self._held().at)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._held()
+        return name in self._held().at
 
     def __hash__(self) -> int:
         return id(self)
@@ -66,6 +80,9 @@ class Tensors(Mapping[str, Tensor]):
 
     def items(self) -> "Items":
         return Items(self)
+
+    def values(self) -> "Values":
+        return Values(self)
 
     def _separator(self) -> str:
         raise NotImplementedError
@@ -122,15 +139,17 @@ class Checkpoint(Tensors):
             self._row = dict(zip(COLUMNS, row))
         return self._row[name]
 
-    def _list(self) -> Dict[str, Entry]:
-        rows = self.catalog.sql("SELECT id, dtype, shape, nbytes, storage, name FROM tensor WHERE checkpoint_id = ?",
-                                [self.id])
-        return {row[5]: row for row in rows}
+    def _list(self) -> Listing:
+        with self.catalog._using() as db:
+            return look_up(self, db)
 
-    def _open(self, name: str, entry: Entry) -> Any:
+    def _open(self, name: str, id: Optional[int]) -> Any:
         made = ffi.new("ckptdb_tensor **")
         with self.catalog._using() as db:
-            calls.call(lib.ckptdb_tensor_open, db, entry[0], made)
+            calls.call(lib.ckptdb_tensor_open, db, id, made)
+        if errors.text(lib.ckptdb_tensor_info(made[0]).name) != name.partition("\0")[0]:
+            lib.ckptdb_tensor_close(made[0])
+            raise errors.Changed(f"{name}: the checkpoint was indexed anew: take it from the catalog again", self.path)
         return made[0]
 
     def _separator(self) -> str:
@@ -205,7 +224,7 @@ class Mapped(Tensors):
             raise errors.Argument(f"{map} fills the names of a model: say which, target=…")
         self._held()
 
-    def _list(self) -> Dict[str, Entry]:
+    def _list(self) -> Listing:
         with self.catalog._using() as db, exports.set_numbers(db, self.map, self.settings):
             name = calls.c_text(self.map)
             options = calls.new("ckptdb_map_options", map=name, checkpoint=self.id, target=self.target or 0,
@@ -215,8 +234,8 @@ class Mapped(Tensors):
         self._old: Dict[str, Optional[str]] = {}
         return self._taken(rows)
 
-    def _taken(self, rows: Sequence[Tuple[Any, ...]]) -> Dict[str, Entry]:
-        found: Dict[str, Entry] = {}
+    def _taken(self, rows: Sequence[Tuple[Any, ...]]) -> Listing:
+        found: Dict[str, Kind] = {}
         for old, new, status, dtype, shape, error in rows:
             if status == "error":
                 raise errors.Unsupported(f"{self.map}: {old or new}: {error}")
@@ -225,15 +244,15 @@ class Mapped(Tensors):
             if new in found:
                 raise errors.Unsupported(f"{self.map}: {self._old[new]} and {old} both become {new}")
             self._old[new] = old
-            found[new] = (None, dtype, shape, -1, "mapped")
-        return found
+            found[new] = Kind(dtype, shape_of(shape), -1, "mapped")
+        return Listing(self, found, list(found.values()), [None] * len(found))
 
-    def _open(self, name: str, entry: Entry) -> Any:
-        made, id = ffi.new("ckptdb_tensor **"), ffi.new("int64_t *")
+    def _open(self, name: str, id: Optional[int]) -> Any:
+        made, old = ffi.new("ckptdb_tensor **"), ffi.new("int64_t *")
         with self.catalog._using() as db, exports.set_numbers(db, self.map, self.settings):
             if self._assigns:
-                calls.call(lib.ckptdb_find_tensor, db, self.id, calls.c_text(self._old[name]), id)
-                calls.call(lib.ckptdb_tensor_open, db, id[0], made)
+                calls.call(lib.ckptdb_find_tensor, db, self.id, calls.c_text(self._old[name]), old)
+                calls.call(lib.ckptdb_tensor_open, db, old[0], made)
             else:
                 calls.call(lib.ckptdb_tensor_open_mapped, db, calls.c_text(self.map), self.id, calls.c_text(name), made)
         return made[0]

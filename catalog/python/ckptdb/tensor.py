@@ -1,6 +1,7 @@
 """A tensor: described by the catalog, read when it is indexed."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -10,22 +11,20 @@ import os
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import calls, dtypes, errors, pictures
 from ._native import ffi, lib
 
+empty, from_buffer, NULL, read = np.empty, ffi.from_buffer, ffi.NULL, lib.ckptdb_checkpoint_read
+
 if TYPE_CHECKING:
     from .checkpoint import Tensors
+    from .listing import Kind, Listing
 
     Array = np.ndarray[Any, Any]
-
-
-# What a listing says of a tensor: its id (None: a map makes it), dtype, shape as JSON, bytes (-1: not known),
-# storage.
-Entry = Tuple[Optional[int], str, Optional[str], int, str]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -87,6 +86,16 @@ def bounds(size: int, dimension: int, index: Any) -> Tuple[int, int, int]:
     return number % size, 1, 1
 
 
+class Opened:
+    """A tensor of the library, which is for one thread at a time."""
+
+    __slots__ = ("lock", "handle")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.handle: Any = None
+
+
 class Tensor:
     """A tensor of a checkpoint, or what a map makes of it; nothing is read before it is indexed.
 
@@ -106,34 +115,37 @@ class Tensor:
         range, pieces, chunks, inline or none.
     """
 
-    __slots__ = ("name", "_owner", "_entry", "_shape", "_handle", "_lock", "__weakref__")
+    __slots__ = ("name", "_listing", "_at", "_opened", "__weakref__")
 
-    def __init__(self, owner: "Tensors", name: str, entry: Entry) -> None:
-        self.name, self._owner, self._entry = name, owner, entry
-        self._shape: Optional[Tuple[int, ...]] = None
-        self._handle: Any = None
-        self._lock = threading.Lock() # a tensor of the library is for one thread at a time
+    def __init__(self, listing: "Listing", name: str, at: int) -> None:
+        self.name, self._listing, self._at = name, listing, at # thousands are made: no more than is needed
 
     # --- what it is ---------------------------------------------------------------------------
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        if self._shape is None:
-            self._shape = shape_of(self._entry[2])
-        return self._shape
+        return self._listing.kinds[self._at].shape
 
     @property
     def dtype_name(self) -> str:
-        return self._entry[1]
+        return self._kind.dtype_name
 
     @property
     def storage(self) -> str:
-        return self._entry[4]
+        return self._kind.storage
 
     @property
     def id(self) -> Optional[int]:
         """Its id in the catalog; None for what a map makes."""
-        return self._entry[0]
+        return self._listing.ids[self._at]
+
+    @property
+    def _kind(self) -> "Kind":
+        return self._listing.kinds[self._at]
+
+    @property
+    def _owner(self) -> "Tensors":
+        return self._listing.owner
 
     @property
     def dtype(self) -> Optional["np.dtype[Any]"]:
@@ -153,30 +165,34 @@ class Tensor:
 
     @property
     def nbytes(self) -> int:
-        return self._entry[3] if self._entry[3] >= 0 else int(self._info().nbytes)
+        return self._kind.nbytes if self._kind.nbytes >= 0 else int(self._info().nbytes)
 
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a tensor without dimensions")
         return self.shape[0]
 
-    def _open(self) -> Any:
-        """The library's tensor; the caller holds the lock."""
-        if self._handle is None:
-            self._handle = ffi.gc(self._owner._open(self.name, self._entry), lib.ckptdb_tensor_close)
-        return self._handle
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[Any]:
+        """The library's tensor, for this thread alone."""
+        opened: Optional[Opened] = getattr(self, "_opened", None)
+        if opened is None:
+            opened = self._opened = Opened() # two threads may make one each, at first
+        with opened.lock:
+            if opened.handle is None:
+                opened.handle = ffi.gc(self._owner._open(self.name, self.id), lib.ckptdb_tensor_close)
+            yield opened.handle
 
     def _info(self) -> Any:
-        with self._lock:
-            return lib.ckptdb_tensor_info(self._open())
+        with self._using() as tensor:
+            return lib.ckptdb_tensor_info(tensor)
 
     # --- reading ------------------------------------------------------------------------------
 
     def _bytes(self, part: Part, dtype: Optional[str]) -> Array:
         """The elements that a part selects, as bytes."""
-        with self._lock:
-            tensor, size = self._open(), ffi.new("uint64_t *")
-            as_dtype = calls.c_text(dtype)
+        size, as_dtype = ffi.new("uint64_t *"), calls.c_text(dtype)
+        with self._using() as tensor:
             calls.call(lib.ckptdb_read_size, tensor, part.slices, as_dtype, size)
             out = np.empty(size[0], np.uint8)
             at = ffi.from_buffer("char[]", out, require_writable=True) if size[0] else ffi.new("char[1]")
@@ -199,8 +215,8 @@ class Tensor:
 
     def _strings(self) -> Array:
         found: List[bytes] = []
-        with self._lock:
-            calls.call(lib.ckptdb_strings, self._open(), lib.python_string, ffi.new_handle(found))
+        with self._using() as tensor:
+            calls.call(lib.ckptdb_strings, tensor, lib.python_string, ffi.new_handle(found))
         out = np.empty(len(found), object)
         for i, raw in enumerate(found):
             try:
@@ -211,6 +227,12 @@ class Tensor:
 
     def __getitem__(self, index: Any) -> Any:
         """Elements, as an array; only their bytes are read. An index to one element gives a scalar, as NumPy's."""
+        listing = self._listing
+        kind = listing.kinds[self._at]
+        if index is Ellipsis and kind.direct is not None:
+            out = empty(kind.shape, kind.direct)
+            if not read(listing.reader, self._at, 0, from_buffer(out), kind.nbytes, NULL):
+                return out # else what follows fails, too, and says why
         if self.dtype_name == "string":
             return self._read(whole(self.shape))[index]
         part = whole(self.shape) if index is Ellipsis else cut(self.shape, index)
@@ -263,8 +285,8 @@ class Tensor:
 
     def _places(self) -> Dict[str, Any]:
         text = ffi.new("char **")
-        with self._lock:
-            calls.call(lib.ckptdb_tensor_places, self._open(), 1, text)
+        with self._using() as tensor:
+            calls.call(lib.ckptdb_tensor_places, tensor, 1, text)
         try:
             return dict(json.loads(errors.text(text[0]) or "{}"))
         finally:
@@ -273,9 +295,9 @@ class Tensor:
     # --- contents -----------------------------------------------------------------------------
 
     def _catalogued(self) -> int:
-        if self._entry[0] is None:
+        if self.id is None:
             raise errors.Unsupported(f"{self.name}: a map makes it; it has no row of its own in the catalog")
-        return self._entry[0]
+        return self.id
 
     def hash(self) -> str:
         """The hash of its contents, as the column `hash` has it; its checkpoint is hashed if it was not."""
@@ -289,13 +311,13 @@ class Tensor:
 
     def sha256(self) -> str:
         """SHA-256 of its elements: C order, little-endian; those narrower than a byte, and blocks, as stored."""
-        if self._entry[0] is not None:
-            row = self._owner.catalog.sql("SELECT tensor_sha256(?)", [self._entry[0]]).fetchone()
+        if self.id is not None:
+            row = self._owner.catalog.sql("SELECT tensor_sha256(?)", [self.id]).fetchone()
             if not row or row[0] is None:
                 raise errors.Missing(f"{self.name}: it has no bytes")
             return str(row[0])
-        with self._lock:
-            return self._stream_sha256(self._open())
+        with self._using() as tensor:
+            return self._stream_sha256(tensor)
 
     def _stream_sha256(self, tensor: Any) -> str:
         made, at, length = ffi.new("ckptdb_stream **"), ffi.new("void **"), ffi.new("size_t *")

@@ -1,0 +1,372 @@
+/*
+ * api_checkpoint.c - all tensors of a checkpoint, looked up at once, and reads of those whose bytes lie in
+ * a file as they are.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "catalog/data/read/files.h"
+#include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
+#include "catalog/library/library.h"
+
+#define KEPT_OPEN 64 /* files; others are opened for each read */
+
+/* Where the elements of a plain tensor are. */
+struct place {
+    uint64_t start;
+    uint32_t file; /* position in the checkpoint's; then in `files` */
+};
+
+struct held_file {
+    struct stored_file is;
+    uint32_t position;
+    struct source *source; /* NULL: not open */
+};
+
+struct ckptdb_checkpoint {
+    struct arena arena;
+    const char *path;
+    struct ckptdb_columns columns;
+    struct place *places;
+    struct held_file *files; /* by position */
+    size_t file_count;
+    pthread_mutex_t lock; /* guards `source` of files, and `open` */
+    unsigned open;
+};
+
+/* --- looking up ---------------------------------------------------------------------------- */
+
+struct kind {
+    struct ckptdb_kind is; /* must be first */
+    bool flat;             /* one run of exactly its elements, if it is as long and has no codec */
+};
+
+/* A checkpoint that is being looked up; lists in its arena, with their room. */
+struct looking {
+    ckptdb_checkpoint *of;
+    int64_t id;
+    int64_t layout;
+    bool placed;
+    bool sums; /* the file states checksums: reading verifies them, so nothing is plain */
+    struct text names, key;
+    struct strmap known; /* kinds by their key, from 1 */
+    int64_t *ids;
+    uint64_t *name_at;
+    uint32_t *kind;
+    bool *plain;
+    const struct ckptdb_kind **kinds;
+    size_t count, room; /* tensors */
+    size_t kind_count, kind_space;
+};
+
+enum {
+    ORD,
+    NAME,
+    DTYPE,
+    SHAPE,
+    ELEMENTS,
+    NBYTES,
+    STORAGE,
+    FILE_AT,
+    START,
+    STORED,
+    CODED
+};
+
+static const char find_checkpoint[] =
+    "SELECT c.path, c.placed, c.layout, (SELECT count(*) FROM _layout_tensors t WHERE t.id BETWEEN"
+    " c.layout" ID_FIRST "AND c.layout" ID_LAST "),"
+    " EXISTS (SELECT 1 FROM _checksums WHERE id = ?1) FROM _checkpoints c WHERE c.id = ?1";
+
+#define TENSORS(place)                                                                             \
+    "SELECT t.id" ID_ORD ", t.name, t.dtype, t.shape, t.elements, t.nbytes, " place                \
+    ".storage, " place ".file, " place ".start, " place ".stored, coalesce(" place                 \
+    ".codec, " place ".strides) IS NOT NULL FROM _layout_tensors t"
+#define OF_LAYOUT " WHERE t.id BETWEEN ?2" ID_FIRST "AND ?2" ID_LAST "ORDER BY t.id"
+
+static const char find_tensors[] = TENSORS("t") OF_LAYOUT;
+static const char find_placed[] =
+    TENSORS("p") " LEFT JOIN _placements p ON p.id = (?1" ID_FIRST ") + (t.id" ID_ORD ")" OF_LAYOUT;
+
+static const char find_files[] =
+    "SELECT id" ID_ORD ", path, size, mtime_ns, inode, device, base FROM _files"
+    " WHERE id BETWEEN ?1" ID_FIRST "AND (?1" ID_FIRST ") + ?2 ORDER BY id";
+
+static const char *const storages[] = {"none", "range", "pieces", "chunks", "inline"};
+
+static const char *storage_name(sqlite3_int64 storage)
+{
+    return storage > STORAGE_NONE && storage <= STORAGE_INLINE ? storages[storage] : storages[0];
+}
+
+/* Whether elements of this kind are bytes that can be taken as they are, and as many as the row says. */
+static bool kind_is_flat(const struct ckptdb_kind *k, sqlite3_int64 storage)
+{
+    struct dtype dtype;
+    uint64_t elements, nbytes;
+    dtype_find(k->dtype, &dtype);
+    return storage == STORAGE_RANGE && k->shape && dtype.kind != DTYPE_STRING &&
+           shape_elements(k->shape, k->rank, &elements) && elements == k->elements &&
+           dtype_nbytes(&dtype, elements, &nbytes) && nbytes == k->nbytes;
+}
+
+/* What the row says of a tensor that others say, too. */
+static const struct ckptdb_kind *new_kind(sqlite3_stmt *row, struct arena *arena, struct error *err)
+{
+    struct kind *made = arena_alloc(arena, sizeof(*made));
+    struct ckptdb_kind *k = &made->is;
+    const char *dtype = library_text(row, DTYPE), *shape = library_text(row, SHAPE);
+    uint64_t *dimensions = NULL;
+    if (!made)
+        return list_scratch();
+    if (shape && !shape_parse(shape, arena, &dimensions, &k->rank))
+        error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "a shape is none, or no memory");
+    k->dtype = arena_copy(arena, dtype ? dtype : "?", strlen(dtype ? dtype : "?"));
+    k->shape = dimensions;
+    k->elements = (uint64_t)sqlite3_column_int64(row, ELEMENTS);
+    k->nbytes = (uint64_t)sqlite3_column_int64(row, NBYTES);
+    k->storage = storage_name(sqlite3_column_int64(row, STORAGE));
+    made->flat = kind_is_flat(k, sqlite3_column_int64(row, STORAGE));
+    return k;
+}
+
+static uint32_t kind_of(struct looking *l, sqlite3_stmt *row, struct error *err)
+{
+    struct arena *arena = &l->of->arena;
+    bool added;
+    text_reset(&l->key);
+    for (int i = ELEMENTS; i <= STORAGE; i++)
+        text_le(&l->key, (uint64_t)sqlite3_column_int64(row, i), 8);
+    for (int i = DTYPE; i <= SHAPE; i++) {
+        text_addc(&l->key, (char)sqlite3_column_type(row, i));
+        text_add(&l->key, sqlite3_column_text(row, i), (size_t)sqlite3_column_bytes(row, i) + 1);
+    }
+    const char *kept = text_str(&l->key);
+    if (!kept) {
+        arena_fail(arena);
+        return 0;
+    }
+    uint64_t *at = strmap_keep(&l->known, arena, kept, l->key.len, &kept, &added);
+    if (added) {
+        *PUSH(arena, l->kinds, l->kind_count, l->kind_space) = new_kind(row, arena, err);
+        *at = l->kind_count - 1;
+    }
+    return (uint32_t)*at;
+}
+
+/* Whether the tensor is one run of a file: exactly its elements. */
+static bool row_is_plain(const struct looking *l, sqlite3_stmt *row, const struct ckptdb_kind *k)
+{
+    const struct kind *kind = (const struct kind *)k;
+    const sqlite3_int64 file = sqlite3_column_int64(row, FILE_AT);
+    return kind->flat && !l->sums && sqlite3_column_type(row, FILE_AT) == SQLITE_INTEGER &&
+           file >= 0 && file <= TENSOR_ORD_MASK && !sqlite3_column_int(row, CODED) &&
+           (uint64_t)sqlite3_column_int64(row, STORED) == k->nbytes;
+}
+
+static void take_tensor(struct looking *l, sqlite3_stmt *row, struct error *err)
+{
+    const size_t n = l->count;
+    const uint32_t kind = kind_of(l, row, err);
+    if (err->status != OK || n == l->room)
+        return;
+    l->ids[n] = (l->id << TENSOR_ORD_BITS) + sqlite3_column_int64(row, ORD);
+    l->name_at[n] = l->names.len;
+    l->kind[n] = kind;
+    l->plain[n] = row_is_plain(l, row, l->kinds[kind]);
+    if (l->plain[n])
+        l->of->places[n] = (struct place){(uint64_t)sqlite3_column_int64(row, START),
+                                          (uint32_t)sqlite3_column_int64(row, FILE_AT)};
+    l->count++;
+    if (!text_add(&l->names, sqlite3_column_text(row, NAME),
+                  (size_t)sqlite3_column_bytes(row, NAME) + 1))
+        arena_fail(&l->of->arena);
+}
+
+static struct held_file *file_at(const ckptdb_checkpoint *c, uint32_t position)
+{
+    size_t begin = 0, end = c->file_count;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (c->files[middle].position < position)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < c->file_count && c->files[begin].position == position ? &c->files[begin] : NULL;
+}
+
+/* Look the files of plain tensors up. What did not lie in its file when that was indexed is not plain. */
+static void take_files(struct looking *l, sqlite3 *db, struct error *err)
+{
+    ckptdb_checkpoint *c = l->of;
+    int64_t last = -1;
+    size_t space = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->plain[i] && c->places[i].file > last)
+            last = c->places[i].file;
+    sqlite3_stmt *row = db_query(db, err, find_files, "ii", l->id, last);
+    while (db_row(row, NULL, err)) {
+        struct held_file *f = PUSH(&c->arena, c->files, c->file_count, space);
+        const char *path = library_text(row, 1);
+        f->position = (uint32_t)sqlite3_column_int64(row, 0);
+        f->is.path = arena_copy(&c->arena, path ? path : "", path ? strlen(path) : 0);
+        f->is.present = f->is.checked = sqlite3_column_type(row, 2) != SQLITE_NULL;
+        f->is.identity = db_identity(row, 2);
+        f->is.base = (uint64_t)sqlite3_column_int64(row, 6);
+    }
+    sqlite3_finalize(row);
+    for (size_t i = 0; err->status == OK && i < l->count; i++) {
+        struct place *p = &c->places[i];
+        const struct held_file *f = l->plain[i] ? file_at(c, p->file) : NULL;
+        uint64_t end;
+        l->plain[i] = f && f->is.present && add_u64(p->start, f->is.base, &p->start) &&
+                      add_u64(p->start, l->kinds[l->kind[i]]->nbytes, &end) &&
+                      end <= f->is.identity.size;
+        p->file = l->plain[i] ? (uint32_t)(f - c->files) : 0;
+    }
+}
+
+/* Make room for as many tensors as the checkpoint has. */
+static void look_at_checkpoint(struct looking *l, sqlite3 *db, struct error *err)
+{
+    struct arena *arena = &l->of->arena;
+    sqlite3_stmt *row = db_query(db, err, find_checkpoint, "i", l->id);
+    if (db_row(row, NULL, err)) {
+        l->of->path = arena_copy(arena, library_text(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+        l->placed = sqlite3_column_int(row, 1) != 0;
+        l->layout = sqlite3_column_int64(row, 2);
+        l->room = (size_t)sqlite3_column_int64(row, 3);
+        l->sums = sqlite3_column_int(row, 4) != 0;
+        l->ids = arena_array(arena, l->room + 1, sizeof(*l->ids));
+        l->name_at = arena_array(arena, l->room + 1, sizeof(*l->name_at));
+        l->kind = arena_array(arena, l->room + 1, sizeof(*l->kind));
+        l->plain = arena_array(arena, l->room + 1, sizeof(*l->plain));
+        l->of->places = arena_array(arena, l->room + 1, sizeof(*l->of->places));
+    } else {
+        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
+                  (long long)l->id);
+    }
+    sqlite3_finalize(row);
+}
+
+static void look_up(struct looking *l, ckptdb *db, struct error *err)
+{
+    look_at_checkpoint(l, db->db, err);
+    sqlite3_stmt *row =
+        db_query(db->db, err, l->placed ? find_placed : find_tensors, "ii", l->id, l->layout);
+    while (db_row(row, NULL, err))
+        take_tensor(l, row, err);
+    sqlite3_finalize(row);
+    if (err->status == OK && l->count)
+        lookup_check(db->lookup, l->id, 0, (uint32_t)(l->ids[l->count - 1] & TENSOR_ORD_MASK), err);
+    if (err->status == OK)
+        take_files(l, db->db, err);
+    l->of->columns = (struct ckptdb_columns){
+        .count = l->count,
+        .id = l->ids,
+        .names = text_keep(&l->names, &l->of->arena),
+        .names_size = l->names.len,
+        .name_at = l->name_at,
+        .kind = l->kind,
+        .plain = l->plain,
+        .kinds = l->kinds,
+        .kind_count = l->kind_count,
+    };
+}
+
+enum ckptdb_status ckptdb_checkpoint_open(ckptdb *db, int64_t checkpoint, ckptdb_checkpoint **out,
+                                          struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    ckptdb_checkpoint *c = calloc(1, sizeof(*c));
+    struct looking l = {.of = c, .id = checkpoint, .known = {.err = &err}};
+    *out = NULL;
+    if (!c) {
+        error_memory(&err);
+        return library_end(&err, error);
+    }
+    c->arena.err = &err;
+    pthread_mutex_init(&c->lock, NULL);
+    /* All rows are of one state of the catalog. Nothing is written, so the end cannot fail. */
+    const bool alone = sqlite3_get_autocommit(db->db);
+    if ((db->lookup || lookup_open(db->db, &db->lookup, &err) == OK) &&
+        (!alone || db_exec(db->db, "SAVEPOINT look", &err) == OK)) {
+        look_up(&l, db, &err);
+        if (alone)
+            sqlite3_exec(db->db, "RELEASE look", NULL, NULL, NULL);
+    }
+    strmap_release(&l.known);
+    text_release(&l.names);
+    text_release(&l.key);
+    c->arena.err = NULL;
+    if (err.status == OK)
+        *out = c;
+    else
+        ckptdb_checkpoint_close(c);
+    return library_end(&err, error);
+}
+
+void ckptdb_checkpoint_close(ckptdb_checkpoint *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->file_count; i++)
+        source_close(c->files[i].source);
+    pthread_mutex_destroy(&c->lock);
+    arena_release(&c->arena);
+    free(c);
+}
+
+const struct ckptdb_columns *ckptdb_checkpoint_columns(const ckptdb_checkpoint *c)
+{
+    return &c->columns;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* The open file; the caller's to close if it is not kept in `f`. */
+static struct source *take_source(ckptdb_checkpoint *c, struct held_file *f, struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    struct source *s = f->source;
+    if (!s && file_open_indexed(&f->is, &s, err) == OK && c->open < KEPT_OPEN) {
+        f->source = s;
+        c->open++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+enum ckptdb_status ckptdb_checkpoint_read(ckptdb_checkpoint *c, size_t tensor, uint64_t from,
+                                          void *buffer, uint64_t size, struct ckptdb_error *error)
+{
+    const struct ckptdb_columns *in = &c->columns;
+    struct error err = {.offset = NO_OFFSET};
+    if (tensor >= in->count || !in->plain[tensor] || from > in->kinds[in->kind[tensor]]->nbytes ||
+        size > in->kinds[in->kind[tensor]]->nbytes - from) {
+        error_set(&err, ERR_ARGUMENT, c->path, NO_OFFSET,
+                  "no bytes of a tensor that is stored as it is");
+        return library_end(&err, error);
+    }
+    const struct place *p = &c->places[tensor];
+    struct held_file *f = &c->files[p->file];
+    struct source *s = take_source(c, f, &err);
+    if (s) {
+        source_read(s, p->start + from, buffer, (size_t)size, &err);
+        if (!source_same(s, &f->is.identity)) {
+            error_clear(&err);
+            if (file_open_indexed(&f->is, NULL, &err) == OK)
+                error_set(&err, ERR_CHANGED, f->is.path, NO_OFFSET,
+                          "was replaced while it was read; import it again");
+        }
+        if (s != f->source)
+            source_close(s);
+    }
+    if (err.status != OK)
+        error_prefix(&err, in->names + in->name_at[tensor]);
+    return library_end(&err, error);
+}
