@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ["README.md", "schema/rules/own-map.md"]
+PAGES = ["README.md", "schema/rules/own-map.md", "catalog/python/README.md"]
 MARK = "\x1e"  # between what two blocks print
 SCREEN = (200, 112)  # lines, columns
 FIRST = "## Your first hour"  # where the tour begins

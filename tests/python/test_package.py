@@ -2,6 +2,7 @@
 
     PYTHONPATH=build/release/python python3 tests/python/test_package.py
 """
+import collections
 import contextlib
 import doctest
 import gc
@@ -174,7 +175,13 @@ class Reading(Case):
         db.index(REAL)
         tensors = [t for ck in db for t in ck.values() if t.storage != "none"]
         formats, tried = set(), 0
-        for t in rng.sample(tensors, min(len(tensors), 700)):
+        rng.shuffle(tensors)
+        turn = collections.Counter()
+        order = []
+        for t in tensors: # of each format the first, of each the second, ...
+            turn[t._owner.format] += 1
+            order.append((turn[t._owner.format], len(order)))
+        for t in [tensors[i] for _, i in sorted(order)][:1000]:
             try:
                 whole = t[...]
             except ckptdb.Unsupported:
@@ -193,7 +200,7 @@ class Reading(Case):
                 self.assertEqual(np.asarray(got).tobytes() if whole.dtype != object else np.asarray(got, object).tolist(),
                                  np.asarray(want).tobytes() if whole.dtype != object else np.asarray(want, object).tolist(), (t, index))
                 tried += 1
-        self.assertGreater(tried, 500)
+        self.assertGreater(tried, 2000)
         self.assertGreater(len(formats), 10)
         for ck in db.checkpoints("*.safetensors"):
             for name, array in read(ck.path):
@@ -251,6 +258,46 @@ class Reading(Case):
             ck["step"][...]
         with self.assertRaises(ckptdb.Error):
             ck["step"].mmap()
+
+    def test_indexed_anew(self):
+        """A handle of before does not read another tensor of the same place."""
+        old = self.checkpoint()
+        names = list(old)
+        write(self.file, dict(reversed(self.arrays.items())))
+        os.utime(self.file, ns=(1, 1))
+        self.db.index(self.file)
+        for i, name in enumerate(names):
+            if names[-1 - i] != name: # else the place has the same name
+                with self.assertRaises(ckptdb.Changed):
+                    old[name][...]
+                with self.assertRaises(ckptdb.Changed):
+                    old[name][..., None]
+            np.testing.assert_array_equal(self.db["model.safetensors"][name][...], self.arrays[name])
+
+    def test_replaced_between_reads(self):
+        """Each read looks, also where the file stays open."""
+        ck = self.checkpoint()
+        ck["step"][...]
+        other = self.file + ".new"
+        write(other, {n: a + 1 for n, a in self.arrays.items()})
+        os.replace(other, self.file)
+        with self.assertRaises(ckptdb.Changed):
+            ck["step"][...]
+
+    def test_frameworks(self):
+        """Arrays of PyTorch and JAX, where these are installed."""
+        ck = self.checkpoint()
+        for name, want in self.arrays.items():
+            with contextlib.suppress(ImportError):
+                import torch
+                made = ck[name].torch()
+                self.assertIs(type(made), torch.Tensor)
+                self.assertEqual((tuple(made.shape), made.numpy().tobytes()), (want.shape, want.tobytes()))
+            with contextlib.suppress(ImportError):
+                import jax
+                made = ck[name].jax()
+                self.assertIsInstance(made, jax.Array)
+                np.testing.assert_array_equal(np.asarray(made), want)
 
     def test_blocks(self):
         self.db.index(os.path.join(REAL))
