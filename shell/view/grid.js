@@ -18,10 +18,10 @@ class Grid {
     this.sorted = null; // {column, down}
     this.first = 0;
     this.body = h('tbody');
-    this.table = h('table', { role: this.role(), 'aria-label': label, tabindex: 0, keydown: (e) => this.key(e), focus: () => this.draw() },
+    this.table = h('table', { role: this.role(), 'aria-label': label, tabindex: 0, keydown: (e) => this.key(e) },
       h('colgroup', {}, columns.map((c) => this.col(c))),
       h('thead', {}, h('tr', { 'aria-rowindex': 1 }, columns.map((c) => this.head(c)))), this.body);
-    this.table.style.minWidth = `${columns.reduce((sum, c) => sum + (c.width || c.least || 220), 0)}px`;
+    this.table.style.minWidth = `${columns.reduce((sum, c) => sum + (c.width || Math.min(c.least ?? 220, innerWidth * 0.55)), 0)}px`;
     this.note = h('p', { class: 'note printed', hidden: true });
     this.scroller = h('div', { class: 'scroller', scroll: () => this.draw() }, this.table);
     this.element = h('div', { class: 'grid' }, this.scroller, this.note);
@@ -44,7 +44,8 @@ class Grid {
     const cell = h('th', { scope: 'col', class: column.right ? 'right' : null });
     if (column.sort) {
       cell.setAttribute('aria-sort', 'none');
-      cell.append(h('button', { type: 'button', click: () => this.sortBy(column) }, column.title));
+      column.button = h('button', { type: 'button', click: () => this.sortBy(column) }, column.title);
+      cell.append(column.button);
     } else cell.append(column.title);
     column.cell = cell;
     return cell;
@@ -177,6 +178,7 @@ class Grid {
   }
   print(on) {
     this.printing = on;
+    for (const c of this.columns) c.cell.replaceChildren(on || !c.button ? c.title : c.button); // no page but the first would have buttons
     this.note.hidden = !on || this.rows.length <= ROWS_PRINTED;
     this.note.textContent = `The first ${ROWS_PRINTED} of ${whole.format(this.rows.length)} rows.`;
     this.draw();

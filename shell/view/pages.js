@@ -15,7 +15,7 @@ const textColumn = (title, width, column, more = {}) =>
   ({ title, width, node: (row) => (column.get(row) ? named(column.get(row)) : ''), sort: (row) => column.get(row) ?? '', hint: (row) => visible(column.get(row) ?? ''), ...more });
 const tensorColumn = (column) => textColumn('name', 0, column, { least: 300, node: (row) => named(column.get(row)) });
 const numberColumn = (title, width, column, text = wholeText) =>
-  ({ title, width, right: true, text: (row) => text(column.get(row)), sort: (row) => column.get(row), hint: (row) => wholeText(column.get(row)) });
+  ({ title, width, right: true, text: (row) => text(column.get(row)), sort: (row) => column.get(row), hint: (row) => (text === shortReal ? realText(column.get(row), 17) : wholeText(column.get(row))) });
 
 // A box that filters a grid by a regular expression over a text of each row. `also(row)`: another condition.
 class Search {
@@ -245,7 +245,7 @@ function statsColumns(stats, statsRow) {
     const picture = statsRow[row] >= 0 && histogramOf(stats, statsRow[row]);
     return picture ? histogramPicture(picture, { width: 90, height: 22, small: true }) : '';
   };
-  return [...['min', 'max', 'mean', 'std'].map((k) => numberColumn(k, 92, of(k), realText)), { title: 'histogram', width: 110, node: small }];
+  return [...['min', 'max', 'mean', 'std'].map((k) => numberColumn(k, 82, of(k), shortReal)), { title: 'histogram', width: 110, node: small }];
 }
 
 function checkpointFacts(c) {
@@ -263,9 +263,9 @@ function onePage(tables) {
   const grid = new Grid({ label: 'Tensors', count: tables.tensor.rows, empty: 'No tensor', open: (row) => {
     details.hidden = false;
     details.replaceChildren(...tensorDetails(t, stats, statsRow, row).filter(Boolean));
-  }, columns: [tensorColumn(t.name), textColumn('dtype', 100, t.dtype), textColumn('shape', 130, t.shape), numberColumn('parameters', 105, t.elements, countText),
-    numberColumn('bytes', 95, t.nbytes, bytesText), ...statsColumns(stats, statsRow),
-    { title: 'place', width: 210, node: (row) => named(placeText(t, row)), hint: (row) => visible(t.file.get(row) ?? ''), sort: (row) => t.offset.get(row) }] });
+  }, columns: [tensorColumn(t.name), textColumn('dtype', 95, t.dtype), textColumn('shape', 120, t.shape), numberColumn('parameters', 105, t.elements, countText),
+    numberColumn('bytes', 85, t.nbytes, bytesText), ...statsColumns(stats, statsRow),
+    { title: 'place', width: 200, node: (row) => named(placeText(t, row)), hint: (row) => visible(t.file.get(row) ?? ''), sort: (row) => t.offset.get(row) }] });
   const tree = new Tree({ label: 'Modules', depth: m.depth.numbers, name: (row) => m.label.get(row), open: (row) => tensors.narrow(row), columns: [
     numberColumn('tensors', 80, m.tensors), numberColumn('parameters', 100, m.parameters, countText), numberColumn('bytes', 90, m.nbytes, bytesText),
     { title: 'dtype and shape', width: 200, text: (row) => visible([m.dtype.get(row), m.shape.get(row)].filter(Boolean).join(' ')) }] });
@@ -339,20 +339,24 @@ function twoPage(tables) {
   const differing = table.rows - counts.same - counts.unread;
   const known = (column) => column.numbers.some((v) => !Number.isNaN(v));
   const distances = known(d.rel_l2) || known(d.max_abs);
-  const norms = known(d.l2_a) && known(d.l2_b);
+  const norms = !distances && known(d.l2_a) && known(d.l2_b);
   const all = h('input', { type: 'checkbox', id: 'all', change: () => show() });
   const grid = new Grid({ label: 'Differences', count: table.rows, empty: 'Nothing differs', columns: [
-    tensorColumn(d.name), { title: 'difference', width: 150, text: (row) => STATUS_TEXT[d.status.get(row)] ?? d.status.get(row), sort: (row) => d.status.get(row) },
-    { title: 'dtype', width: 150, text: (row) => changedText(d.dtype_a.get(row), d.dtype_b.get(row)) },
-    { title: 'shape', width: 190, text: (row) => changedText(d.shape_a.get(row), d.shape_b.get(row)) },
+    tensorColumn(d.name), { title: 'difference', width: 120, text: (row) => STATUS_TEXT[d.status.get(row)] ?? d.status.get(row), sort: (row) => d.status.get(row) },
+    { title: 'dtype', width: 140, text: (row) => changedText(d.dtype_a.get(row), d.dtype_b.get(row)) },
+    { title: 'shape', width: 160, text: (row) => changedText(d.shape_a.get(row), d.shape_b.get(row)) },
     numberColumn('bytes', 95, { get: (row) => (Number.isNaN(d.nbytes_b.get(row)) ? d.nbytes_a.get(row) : d.nbytes_b.get(row)) }, bytesText),
-    ...(distances ? [numberColumn('rel_l2', 90, d.rel_l2, realText), numberColumn('max_abs', 90, d.max_abs, realText), numberColumn('cosine', 90, d.cosine, realText), numberColumn('unequal', 90, d.unequal)] : []),
-    ...(norms ? [numberColumn('l2 of A', 90, d.l2_a, realText), numberColumn('l2 of B', 90, d.l2_b, realText)] : []),
+    ...(distances ? [numberColumn('rel_l2', 90, d.rel_l2, shortReal), numberColumn('max_abs', 90, d.max_abs, shortReal), numberColumn('cosine', 90, d.cosine, realText), numberColumn('unequal', 90, d.unequal)] : []),
+    ...(norms ? [numberColumn('l2 of A', 90, d.l2_a, shortReal), numberColumn('l2 of B', 90, d.l2_b, shortReal)] : []),
     ...(counts.renamed ? [textColumn('new name', 220, d.renamed)] : [])] });
+  const what = (row) => {
+    const status = m.dtype.get(row), detail = ['shape', 'dtype', 'renamed'].includes(status) ? m.shape.get(row) : '';
+    return visible(`${STATUS_TEXT[status] ?? ''} ${detail}`.trim());
+  };
   const tree = new Tree({ label: 'Modules', depth: m.depth.numbers, name: (row) => m.label.get(row), open: (row) => tensors.narrow(row), columns: [
-    numberColumn('tensors', 80, m.tensors), { title: 'differ', width: 80, right: true, text: (row) => wholeText(sums.differ[row]) }, numberColumn('bytes', 90, m.nbytes, bytesText),
-    ...(distances ? [{ title: 'rel_l2 up to', width: 105, right: true, text: (row) => realText(sums.far[row]) }] : []),
-    { title: 'what', width: 230, text: (row) => [STATUS_TEXT[m.dtype.get(row)], m.shape.get(row)].filter(Boolean).map(visible).join(' ') }] });
+    numberColumn('tensors', 72, m.tensors), { title: 'differ', width: 64, right: true, text: (row) => wholeText(sums.differ[row]) }, numberColumn('bytes', 84, m.nbytes, bytesText),
+    ...(distances ? [{ title: 'rel_l2 up to', width: 100, right: true, text: (row) => shortReal(sums.far[row]) }] : []),
+    { title: 'what', width: 150, text: what, hint: what }] });
   const sums = differencesOf(tree, d, table.rows);
   const tensors = new Tensors({ grid, tree, node: d.node, text: (row) => `${d.name.get(row)}${d.renamed.get(row) ? `\n${d.renamed.get(row)}` : ''}`,
     also: (row) => all.checked || !isAlike(d.status.get(row)), count: (rows) => plural(rows.length, 'tensor') });

@@ -36,10 +36,11 @@ const bytesText = (n) => scaled(n, ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'], ' 
 const countText = (n) => scaled(n, ['', 'K', 'M', 'B', 'T', 'Q'], ' ');
 const wholeText = (n) => (Number.isNaN(n) ? '–' : whole.format(n));
 const plural = (n, word) => `${whole.format(n)} ${word}${n === 1 ? '' : 's'}`;
-function realText(n) {
+const shortReal = (n) => realText(n, 3);
+function realText(n, digits = 5) {
   if (Number.isNaN(n)) return '–';
-  const text = Number(n.toPrecision(4));
-  return Math.abs(text) >= 1e6 || (text && Math.abs(text) < 1e-4) ? text.toExponential().replace('e+', 'e') : String(text);
+  const text = Number(n.toPrecision(digits));
+  return Math.abs(text) >= 1e6 || (text && Math.abs(text) < 1e-3) ? text.toExponential().replace('e+', 'e') : String(text);
 }
 
 // A colour for each of a list of words; those after the eighth share the last.

@@ -236,6 +236,12 @@ def one_page(browser):
     page.keys("Home", "Enter")
     bars = page.run("[...document.querySelectorAll('.details .histogram title')].map(t => t.textContent)")
     check("histogram", sum(int(b.rsplit(" ", 1)[1]) for b in bars) == 32, bars)
+    page.run(f"{page.grid('Tensors')}.scrollIntoView()")
+    at = page.run(f"(({{x, y}}) => ({{x: x + 20, y: y + 9}}))({page.grid('Tensors')}.querySelector('tbody tr:nth-child(3)').getBoundingClientRect())")
+    page.run("document.activeElement.blur()")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+    check("details by the mouse", page.run("document.querySelector('.details h3').textContent") == tensors[2], at)
     page.run("document.querySelector('.treemap button[tabindex=\"0\"]').focus()")
     page.keys("Enter")
     check("into a box", page.run("!document.querySelector('.crumbs').hidden"))
