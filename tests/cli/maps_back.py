@@ -19,7 +19,6 @@ WIDTH, INNER, HEADS, KV, HEAD, VOCAB, LAYERS, EXPERTS = 8, 12, 4, 2, 4, 10, 2, 3
 # Sets without an inverse, and why.
 ALONE = {
     "strip_prefixes": "which wrappers there were is lost",
-    "flax_to_hf": "a weight is a kernel, an embedding or a scale by its module's class, which no name says",
 }
 
 
@@ -190,11 +189,50 @@ def bert_hf(new):
     return models.hf_bert(bert_tf(new))
 
 
+def resnet(new):
+    """A block of it, as what has running statistics."""
+    at = "resnet.embedder.embedder."
+    return {f"{at}convolution.weight": new(WIDTH, 3, 2, 4), "classifier.1.weight": new(3, WIDTH), "classifier.1.bias": new(3),
+            **{f"{at}normalization.{m}": new(WIDTH) for m in ("weight", "bias", "running_mean", "running_var")}}
+
+
+def flax(hf):
+    """The tree of transformers' Flax model, written from what its modules are: Dense and Conv, Embed, LayerNorm, BatchNorm."""
+    tree, above = {}, "params/" if any("running_" in name for name in hf) else ""
+    for name, t in hf.items():
+        module, leaf = name.rpartition(".")[::2]
+        path = module.replace(".", "/")
+        if leaf.startswith("running_"):
+            tree[f"batch_stats/{path}/{leaf.removeprefix('running_')}"] = t
+        elif leaf != "weight":
+            tree[above + name.replace(".", "/")] = t
+        elif len(t.shape) == 4:
+            height, width = t.shape[2:]
+            tree[f"{above}{path}/kernel"] = models.moved(t, (height, width, t.shape[1], t.shape[0]), lambda h, w, i, o: (o, i, h, w))
+        elif len(t.shape) == 1:
+            tree[f"{above}{path}/scale"] = t
+        elif module.rpartition(".")[2] in ("wte", "wpe", "shared", "embed_tokens", "relative_attention_bias") or "_embeddings" in module:
+            tree[f"{above}{path}/embedding"] = t
+        else:
+            tree[f"{above}{path}/kernel"] = models.turned(t)
+    return tree
+
+
 LLAMA = {"model_type": "llama", "num_attention_heads": HEADS, "num_key_value_heads": KV, "hidden_size": WIDTH, "head_dim": HEAD}
 LLAMA_META = ["general.architecture=llama", f"llama.attention.head_count:u32={HEADS}", f"llama.attention.head_count_kv:u32={KV}",
               f"llama.attention.key_length:u32={HEAD}"]
 USED = "NOT (name GLOB 'state/*' AND shape = '[1]')"  # the zeros of slots not in use go
 STACKED = {"intermediate_size": INNER, "num_local_experts": EXPERTS}
+
+# Transformers' Flax models. GPT-2's Conv1D is (in, out), and its kernels are turned as others are.
+FLAX = [
+    ("BERT", lambda new: bert(new, "bert.", ["classifier"])),
+    ("ViT", lambda new: vit(new, "vit.", ["classifier"])),
+    ("GPT-2", lambda new: gpt2(new, "transformer.")),
+    ("T5", lambda new: hf_t5(new)),
+    ("Llama", lambda new: decoder(new, TWO)),
+    ("ResNet", resnet),
+]
 
 # What is tried: the name, the sets there and back, the model, the dtype, and then by name: the config.json
 # that lies beside both, --set of both ways, metadata of the GGUF file between.
@@ -286,7 +324,32 @@ def there_and_back(folder, there, back, make, dtype, config=None, meta=(), set_t
                 print(f"    {had[n]} {has[n]}")
 
 
+BACK = """INSERT INTO rule(ruleset, ord, pattern, replacement, ops) SELECT 'back', ord, pattern, replacement,
+    CASE WHEN error GLOB '*transpose*' THEN '[["transpose"]]' WHEN error GLOB '*permute*' THEN '[["permute", [2, 3, 1, 0]]]' END
+    FROM map_inverse('flax_to_hf', (SELECT id FROM checkpoint WHERE path = '%s'))"""
+
+
+def from_flax(folder, make):
+    """There: what the tree was made of. Back: by the inverse of the map, which is of this tree alone, with what undoes its turns."""
+    os.makedirs(folder)
+    hf = make(Values(folder, "float32"))
+    models.write(f"{folder}/hf", hf)
+    models.write(f"{folder}/in", flax(hf))
+    tree, made, back = (str(pathlib.Path(folder, n).resolve()) for n in ("tree.msgpack", "made.safetensors", "back.msgpack"))
+    run("export", f"{folder}/in.safetensors", tree, "--no-sync")
+    had, want = contents(tree), contents(str(pathlib.Path(folder, "hf.safetensors").resolve()))
+    run("export", tree, made, "--no-sync", "--map", "flax_to_hf")
+    has = contents(made)
+    run("DELETE FROM ruleset WHERE name = 'back'", "INSERT INTO ruleset(name, dialect) VALUES ('back', 'convert')", BACK % tree)
+    run("export", made, back, "--no-sync", "--map", "back")
+    again = contents(back)
+    print(f"flax_to_hf and its inverse: {os.path.basename(folder)}: {len(had)} tensors, {sum(has.get(n) == row for n, row in want.items())} of "
+          f"{len(has)} those of the PyTorch model, {sum(again.get(n) == row for n, row in had.items())} equal")
+
+
 def main():
+    for model, make in FLAX:
+        from_flax(f"flax/{model}", make)
     for n, (model, there, back, make, dtype, options) in enumerate(TRIED):
         folder = f"{n}/{model}"
         os.makedirs(folder)
@@ -294,7 +357,7 @@ def main():
             there_and_back(folder, there, back, make, dtype, **options)
         except RuntimeError as error:
             print(f"{there}: {model}: {error}")
-    tried = {name for _, there, back, *_ in TRIED for name in (there, back)}
+    tried = {"flax_to_hf"} | {name for _, there, back, *_ in TRIED for name in (there, back)}
     shipped = set(run("--list", "SELECT name FROM ruleset WHERE shipped <> 0").split())
     for name in sorted(shipped - tried):
         print(f"{name}: {ALONE.get(name, 'NOT TRIED')}")

@@ -36,8 +36,10 @@ static bool is_named_so(const char *name)
 
 static bool export_t5x_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
-    if (strcmp(t->to.name, "uint16") == 0)
-        return !text_adds(why, "T5X takes uint16 for bfloat16; --dtype int32 converts");
+    if (strcmp(t->to.name, "uint16") == 0) {
+        *instead = "int32";
+        return !text_adds(why, "T5X takes uint16 for bfloat16");
+    }
     if (strchr(t->name, '\\'))
         return !text_adds(why, "readers take no '\\' in the path of an array (--rename, --map)");
     if (!msgpack_holds_name(t->name, why))
