@@ -1,10 +1,10 @@
--- gguf_model.sql - gguf_model(checkpoint, tokenizer, tokenizer_config): what llama.cpp wants to be told of a model of
+-- gguf_model.sql - gguf_model(checkpoint, tokenizer, tokenizer_config, pieces): what llama.cpp wants to be told of a model of
 -- Hugging Face: what config.json says (gguf_config), and the tokenizer, from the texts of tokenizer.json and
--- tokenizer_config.json beside the checkpoint ('{}': not there), in the order in which it is written. `value` NULL: llama.cpp
+-- tokenizer_config.json beside the checkpoint ('{}': not there) and tokenizer.model's pieces ([[TEXT, SCORE, TYPE], ...]), in the order in which it is written. `value` NULL: llama.cpp
 -- needs it, and they do not say it. No rows: no architecture to which a shipped map leads. Names, types and defaults are
 -- those of llama.cpp's conversion.
 -- columns: ord, key, type, value
--- parameters: :checkpoint, :tokenizer, :tokenizer_config
+-- parameters: :checkpoint, :tokenizer, :tokenizer_config, :pieces
 WITH
   model(arch) AS MATERIALIZED (SELECT arch FROM gguf_architecture(:checkpoint)),
   config(key, value) AS (SELECT key, value FROM metadata WHERE checkpoint_id = known_checkpoint(:checkpoint)),
@@ -15,6 +15,17 @@ WITH
   tokens AS MATERIALIZED (
     SELECT id, token, type, score
     FROM gguf_tokens(:tokenizer, coalesce((SELECT value FROM config WHERE key = 'config.json:vocab_size' AND typeof(value) = 'integer'), 0))),
+  -- SentencePiece's scores and types; the scores of tokens that were added, and of those that it lacks, are llama.cpp's.
+  -- (A tokenizer.model of other tokens says nothing.)
+  added(id) AS MATERIALIZED (SELECT json_extract(value, '$.id') FROM text, json_each(doc, '$.added_tokens') WHERE type = 'object'),
+  piece(id, token, score, type) AS MATERIALIZED (
+    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
+    FROM json_each(:pieces) WHERE (SELECT kind FROM tokenizer) = 'llama'),
+  sentence(scores, types) AS MATERIALIZED (
+    SELECT json_group_array(iif(id IN (SELECT id FROM added), -1000.0, coalesce(p.score, -10000.0))),
+           json_group_array(iif(t.type = 1, coalesce(p.type, 1), t.type))
+    FROM (SELECT id, token, type FROM tokens ORDER BY id) t LEFT JOIN piece p USING (id)
+    HAVING count(p.id) AND NOT max(coalesce(p.token <> t.token, 0) AND id NOT IN (SELECT id FROM added))),
   -- A pair may hold blanks, which stand between the two in llama.cpp's merges.
   merges(merge) AS (
     SELECT iif(m.type = 'array', replace(json_extract(m.value, '$[0]'), ' ', char(288)) || ' ' || replace(json_extract(m.value, '$[1]'), ' ', char(288)),
@@ -48,11 +59,11 @@ SELECT 41, 'tokenizer.ggml.pre', 'str',
 FROM tokenizer, model WHERE kind IN ('llama', 'gpt2', 't5')
 UNION ALL
 SELECT 42, 'tokenizer.ggml.tokens', 'str[]', (SELECT json_group_array(token) FROM tokens HAVING count(*)) FROM model
-UNION ALL SELECT 43, 'tokenizer.ggml.scores', 'f32[]', NULL FROM model, tokenizer WHERE kind = 'llama'
+UNION ALL SELECT 43, 'tokenizer.ggml.scores', 'f32[]', (SELECT scores FROM sentence) FROM model, tokenizer WHERE kind = 'llama'
 UNION ALL
 SELECT 43, 'tokenizer.ggml.scores', 'f32[]', (SELECT json_group_array(coalesce(score, -10000.0)) FROM tokens HAVING count(*))
 FROM model, tokenizer WHERE kind = 't5'
-UNION ALL SELECT 44, 'tokenizer.ggml.token_type', 'i32[]', (SELECT json_group_array(type) FROM tokens HAVING count(*)) FROM model
+UNION ALL SELECT 44, 'tokenizer.ggml.token_type', 'i32[]', coalesce((SELECT types FROM sentence), (SELECT json_group_array(type) FROM tokens HAVING count(*))) FROM model
 UNION ALL
 SELECT 45, 'tokenizer.ggml.merges', 'str[]',
        (SELECT iif(sum(typeof(merge) <> 'text'), NULL, json_group_array(merge)) FROM merges HAVING count(*))

@@ -59,6 +59,27 @@ folder("t5", {"model_type": "t5", "d_model": 16, "d_ff": 32, "d_kv": 8, "num_lay
        {"added_tokens": added((0, "<pad>", True), (1, "</s>", True), (4, "<extra_id_0>", True)),
         "model": {"type": "Unigram", "unk_id": 2, "vocab": [["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0], ["\u2581a", -2.5], ["<extra_id_0>", 0.0]]}},
        {"unk_token": "<unk>"})
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+
+def pieces(*rows, rest=b""):
+    """SentencePiece's model: text, score, type of each."""
+    out = b""
+    for text, score, kind in rows:
+        message = b"\n" + varint(len(text.encode())) + text.encode() + b"\x15" + struct.pack("<f", score) + (b"" if kind == 1 else b"\x18" + varint(kind))
+        out += b"\n" + varint(len(message)) + message
+    return out + rest
+
+
+PIECES = [("<unk>", 0, 2), ("<s>", 0, 3), ("</s>", 0, 3), ("<0x00>", 0, 6), ("\u2581", -3.5, 1), ("a", -1e9, 4), ("\u2581a", -0.25, 1)]
+for name, tokenizer, model, settings in (
+        ("scores", SPM, pieces(*PIECES, rest=b"\x12\x02\x08\x01"), None),
+        ("alone", None, pieces(*PIECES), None),
+        ("others", SPM, pieces(*PIECES[:4], ("b", -1, 1)), None), ("damaged", SPM, pieces(*PIECES)[:-3], None), ("nan", SPM, pieces(("<unk>", float("nan"), 2)), None)):
+    folder(name, LLAMA, tokenizer, settings)
+    with open(f"{name}/tokenizer.model", "wb") as f:
+        f.write(model)
 folder("unknown", {"model_type": "falcon", "hidden_size": 4}, SPM)
 folder("bare", {"model_type": "llama"}, "[1,", None, ["blk.0.attn_q.weight"])
 for n, vocab in enumerate([{"a": 10**12}, {"a": -1}, {"a": 0.5, "b": 0}, {}, {"a": 4194304}]):
@@ -67,6 +88,10 @@ PY
 "$CKPTDB_BIN" import . >/dev/null 2>&1
 for model in Llama-2 Llama-3 mixtral qwen2 gemma gemma2 gpt2 bert t5 unknown bare; do
     try export $model/model.safetensors $model.gguf && dump $model.gguf
+done
+echo '--- the scores of SentencePiece'
+for model in scores alone others damaged nan; do
+    try export $model/model.safetensors $model.gguf && dump $model.gguf | grep tokenizer
 done
 echo '--- what a person states is not missing; nor is it looked for without metadata'
 try export mixtral/model.safetensors stated.gguf --meta tokenizer.ggml.model=none --meta 'tokenizer.ggml.tokens=["a"]' --meta llama.block_count=3 \

@@ -1,16 +1,20 @@
 /*
  * gguf_model.c - what llama.cpp needs to be told of a model that comes from Hugging Face: its architecture and
- * sizes (config.json, whose facts the catalog has), its tokenizer (tokenizer.json and tokenizer_config.json,
- * which are read beside the checkpoint). Which of it becomes what is in schema/function/gguf_model.sql.
+ * sizes (config.json, whose facts the catalog has), its tokenizer (tokenizer.json,
+ * tokenizer_config.json and SentencePiece's tokenizer.model, which are read beside the checkpoint). Which of it becomes what is in schema/function/gguf_model.sql.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/limits.h"
+#include "catalog/data/codec/message.h"
+#include "catalog/data/convert/float_format.h"
 #include "catalog/db/statement.h"
 #include "catalog/export/format/gguf_facts.h"
 
-#define NOTHING "{}"
+#define NOTHING    "{}"
+#define PIECE_MOST 1024 /* bytes of a piece; SentencePiece's are 64 at most */
 
 /* The text of a file in the folder of a checkpoint; NOTHING: it cannot be read, or is too long to be one. */
 static struct bytes read_beside(struct arena *arena, const char *path, const char *name)
@@ -30,6 +34,63 @@ static struct bytes read_beside(struct arena *arena, const char *path, const cha
     }
     source_close(s);
     text_release(&beside);
+    return out;
+}
+
+/* Add a piece of SentencePiece's model, a message { 1: text, 2: float score, 3: type }. False: it is none. */
+static bool add_piece(const struct source *s, const struct message_field *piece, struct text *out,
+                      struct error *err)
+{
+    struct message inner = message_over(s);
+    struct message_field field = {0};
+    uint8_t raw[8] = {0}, text[PIECE_MOST];
+    uint64_t len = 0, type = 1;
+    uint32_t score = 0;
+    inner.at = piece->at;
+    inner.end = piece->at + piece->len;
+    while (message_next(&inner, &field, err) == OK && field.number) {
+        if (field.number == 1 && field.wire == WIRE_BYTES && field.len <= PIECE_MOST) {
+            len = field.len;
+            source_read(s, field.at, text, (size_t)len, err);
+        } else if (field.number == 2 && field.wire == WIRE_FIXED32) {
+            source_read(s, field.at, raw, 4, err);
+            score = load_u32le(raw);
+        } else if (field.number == 3 && field.wire == WIRE_VARINT && field.len == 1) {
+            source_read(s, field.at, raw, 1, err);
+            type = raw[0];
+        } else if (field.number <= 3) {
+            return false;
+        }
+    }
+    text_addc(out, '[');
+    text_json(out, (const char *)text, (size_t)len);
+    text_addf(out, ",%.9g,%u]", (double)float_of(score), (unsigned)type);
+    return err->status == OK && isfinite(float_of(score)) && len && type >= 1 && type <= 6;
+}
+
+/* The pieces of tokenizer.model: [[TEXT, SCORE, TYPE], ...]. "[]": it is not there, or damaged. */
+static struct bytes read_pieces(struct arena *arena, const char *path)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes file = read_beside(arena, path, "tokenizer.model"),
+                 out = {(const uint8_t *)"[]", 2};
+    struct message_field field = {0};
+    struct source *s = NULL;
+    struct text text = {0};
+    if (source_open_memory(path, file, false, &s, &err) != OK)
+        return out;
+    struct message m = message_over(s);
+    bool good = text_addc(&text, '[');
+    while (good && message_next(&m, &field, &err) == OK && field.number) {
+        if (field.number != 1 || field.wire != WIRE_BYTES)
+            continue;
+        text_adds(&text, text.len > 1 ? "," : "");
+        good = add_piece(s, &field, &text, &err);
+    }
+    if (text_addc(&text, ']') && good && err.status == OK)
+        out = (struct bytes){(const uint8_t *)text_keep(&text, arena), text.len};
+    text_release(&text);
+    source_close(s);
     return out;
 }
 
@@ -55,7 +116,7 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
 {
     static const char where[] =
         "SELECT path, map FROM checkpoint CROSS JOIN gguf_architecture(id) WHERE id = ?1";
-    static const char facts[] = "SELECT key, type, value FROM gguf_model(?1, ?2, ?3)";
+    static const char facts[] = "SELECT key, type, value FROM gguf_model(?1, ?2, ?3, ?4)";
     const int64_t checkpoint = subject->checkpoint[subject->checkpoints - 1];
     sqlite3_stmt *row = db_query(subject->db, err, where, "i", checkpoint);
     const char *path = NULL;
@@ -68,5 +129,6 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
         return NULL;
     const struct bytes tokenizer = read_beside(arena, path, "tokenizer.json");
     const struct bytes config = read_beside(arena, path, "tokenizer_config.json");
-    return db_query(subject->db, err, facts, "itt", checkpoint, tokenizer, config);
+    return db_query(subject->db, err, facts, "ittt", checkpoint, tokenizer, config,
+                    read_pieces(arena, path));
 }
