@@ -30,6 +30,10 @@ struct export_plan;
 struct export_options;
 struct rename;
 
+struct export_place {
+    uint64_t at, len;
+};
+
 struct export_tensor {
     int64_t id;
     const char *recipe; /* of a composed tensor that is to be looked up again; else NULL */
@@ -58,7 +62,10 @@ struct export_tensor {
     uint64_t run;      /* elements after which a new piece begins: one that would go past
                           it is filled up with zeros */
     uint64_t laid;     /* bytes of its strings: nbytes is 0 */
-    uint32_t sum;      /* of its data, once that is written, as the layout says */
+    /* Of a tensor in chunks: their shape; and where each lies in the file, once they are written */
+    const uint64_t *chunk;
+    struct export_place *places;
+    uint32_t sum; /* of its data, once that is written, as the layout says */
 };
 
 /* An option of one format: --option KEY=VALUE. */
@@ -112,7 +119,7 @@ struct exporter {
     /* Say what the files are (export_layout.h). Called twice, with the same result. */
     void (*lay_out)(struct export_layout *);
     /* For tensors that lay_pieces() has split: append the path of a piece in the folder, and
-     * the chain that encodes it (catalog/data/codec/encode.h). */
+     * the chain that encodes it (catalog/data/codec/encode.h), as it does the chunks of lay_chunks(). */
     void (*piece_path)(const struct export_options *, const struct export_tensor *, uint64_t piece,
                        struct text *out);
     void (*piece_chain)(const struct export_options *, const struct export_tensor *,

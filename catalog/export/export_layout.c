@@ -4,6 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "catalog/export/chunk_runs.h"
+
 #define SHARED_BYTES ((uint64_t)1 << 20) /* at least, of a tensor that a file system may share */
 #define TEXT_BYTES   ((size_t)64 << 10)  /* about as much is put at once */
 
@@ -129,6 +131,7 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
     t->file = (uint32_t)(l->files - 1);
     t->offset = l->at;
     t->piece = t->run = 0;
+    t->chunk = NULL;
     l->holds = true;
     t->tied = false;
     export_layout_advance(l, t->nbytes);
@@ -163,6 +166,24 @@ void lay_pieces(struct export_layout *l, struct export_tensor *t)
     if (bytes > l->piece_bytes)
         l->piece_bytes = bytes;
     l->pieces += t->elements / t->run * lay_pieces_per_run(t);
+    if (lay_ok(l))
+        export_layout_place(l, t);
+}
+
+void lay_chunks(struct export_layout *l, struct export_tensor *t, const uint64_t *chunk)
+{
+    uint64_t bytes = 0;
+    t->file = (uint32_t)(l->files - 1);
+    t->lead_len = 0;
+    t->tied = false;
+    t->chunk = chunk;
+    t->piece = 1;
+    for (unsigned d = 0; d < t->rank; d++)
+        t->piece *= chunk[d];
+    dtype_nbytes(&t->to, t->piece, &bytes);
+    l->piece_bytes = bytes > l->piece_bytes ? bytes : l->piece_bytes;
+    if (!l->put)
+        t->places = arena_array(l->arena, (size_t)chunk_count(t), sizeof(*t->places));
     if (lay_ok(l))
         export_layout_place(l, t);
 }

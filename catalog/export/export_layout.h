@@ -2,8 +2,8 @@
  * export_layout.h - the files of an export, as a format plans them.
  *
  * A file is a list of segments: text, zeros, checksums, the bytes of tensors. Everything has its
- * place and size before the first byte is written, except compressed data, which is in pieces
- * (lay_pieces()), each a file of its own. For example, a .npy file:
+ * place and size before the first byte is written, except compressed data, which is in pieces: each a file of its
+ * own (lay_pieces()), or chunks behind all else (lay_chunks()). For example, a .npy file:
  *
  *   lay_file(l, l->path);
  *   lay_text(l, header.at, header.len);
@@ -54,6 +54,7 @@ struct export_layout {
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
     struct export_file *file; /* `measured` complete ones */
     size_t measured, space;
+    uint64_t end;     /* of the file with the chunks behind it, where texts are put; else 0 */
     struct text text; /* what was not put yet: the end of the current file */
 };
 
@@ -93,6 +94,11 @@ void lay_pieces(struct export_layout *, struct export_tensor *t);
 
 /* Pieces do not extend over the end of a run: runs of 10 elements in pieces of 4 are pieces of 4, 4 and 2. */
 uint64_t lay_pieces_per_run(const struct export_tensor *);
+
+/* Place a tensor of one dimension or more, and of one element or more, in chunks of a shape, at most the tensor's in each
+ * dimension. They are written behind all else of an export's only file, encoded, in the order in which they are ready; when
+ * texts are put t->places says where. Chunks at the edges are filled up with zeros. */
+void lay_chunks(struct export_layout *, struct export_tensor *t, const uint64_t *chunk);
 
 /* Four bytes for a CRC-32: of bytes whose own is `before`, then the data of the tensor, which may be placed
  * later. */

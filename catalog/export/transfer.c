@@ -18,6 +18,7 @@
 #include "catalog/data/codec/checksum.h"
 #include "catalog/data/codec/encode.h"
 #include "catalog/data/kernel/crc32c.h"
+#include "catalog/export/chunk_runs.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define COPY_BYTES   ((uint64_t)16 << 20) /* of a block that the system copies */
@@ -155,7 +156,7 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
         return;
     f->converts = strcmp(t->from.name, t->to.name) != 0;
     f->loses = loss_possible(&t->from, &t->to);
-    f->pieces = t->piece && p->stream->staging;
+    f->pieces = t->piece && is_written(p->stream);
     f->count = f->converts ? t->elements : t->nbytes;
     if (t->tied || t->from.kind == DTYPE_STRING || (!is_written(p->stream) && !f->loses))
         f->count = 0;
@@ -167,8 +168,10 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
     if (err->status != OK)
         return;
     find_copy(p, f);
-    f->blocks = f->pieces ? t->elements / t->run * lay_pieces_per_run(t)
-                          : f->count / f->step + (f->count % f->step != 0);
+    if (f->pieces)
+        f->blocks = t->chunk ? chunk_count(t) : t->elements / t->run * lay_pieces_per_run(t);
+    else
+        f->blocks = f->count / f->step + (f->count % f->step != 0);
     f->memory = reader_memory(f->reader);
     if (p->stream->sums && !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
         error_memory_at(err, t->checkpoint);
@@ -305,37 +308,76 @@ static enum status find_encoder(struct worker *w, const struct export_tensor *t)
     return encoder_open(chain, &w->encoder, &w->error);
 }
 
-/* Fill a piece with the elements from `first` on, and with zeros up to its full size. */
-static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t first,
-                              uint64_t count, struct bytes *piece)
+/* Fill a part of a piece, from byte `at` on, with elements of the tensor. */
+static enum status fill_run(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
+                            size_t at)
+{
+    const uint64_t step = f->converts ? f->step : count;
+    for (uint64_t done = 0; done < count; done += step) {
+        struct bytes out = {0};
+        uint64_t some = count - done < step ? count - done : step;
+        if (produce(w, f, first + done, some, w->piece + at, &out) != OK)
+            break;
+        at += out.len;
+    }
+    return w->error.status;
+}
+
+/* A piece of its full size, zeros where there are no elements; *len: bytes of those. */
+static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t number,
+                              struct bytes *piece, size_t *len)
 {
     const struct export_tensor *t = f->tensor;
-    uint64_t step = f->converts ? f->step : count;
-    size_t made = 0;
-    for (uint64_t at = 0; at < count; at += step) {
-        struct bytes out = {0};
-        uint64_t some = count - at < step ? count - at : step;
-        if (produce(w, f, first + at, some, w->piece + made, &out) != OK)
-            return w->error.status;
-        made += out.len;
-    }
+    const uint64_t per_run = lay_pieces_per_run(t), within = number % per_run * t->piece;
+    const uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
+    *len = (size_t)export_stream_bytes_of(&t->to, count);
     *piece = (struct bytes){w->piece, (size_t)export_stream_bytes_of(&t->to, t->piece)};
-    memset(w->piece + made, 0, piece->len - made);
-    return OK;
+    memset(w->piece + *len, 0, piece->len - *len);
+    return fill_run(w, f, number / per_run * t->run + within, count, 0);
+}
+
+static enum status fill_chunk(struct worker *w, const struct flow *f, uint64_t number,
+                              struct bytes *piece, size_t *len)
+{
+    const struct export_tensor *t = f->tensor;
+    struct chunk_runs runs;
+    *piece = (struct bytes){w->piece, (size_t)export_stream_bytes_of(&t->to, t->piece)};
+    chunk_runs_begin(t, number, &runs);
+    if (runs.clipped)
+        memset(w->piece, 0, piece->len);
+    *len = 0;
+    do {
+        *len += (size_t)export_stream_bytes_of(&t->to, runs.count);
+        fill_run(w, f, runs.first, runs.count, (size_t)export_stream_bytes_of(&t->to, runs.at));
+    } while (w->error.status == OK && chunk_runs_next(&runs));
+    return w->error.status;
+}
+
+/* Write a chunk behind what is there. */
+static enum status put_chunk(struct worker *w, const struct export_tensor *t, uint64_t number,
+                             struct bytes stored)
+{
+    const struct stream *stream = w->pump->stream;
+    pthread_mutex_lock(&w->pump->lock);
+    const uint64_t at = *stream->end;
+    *stream->end += stored.len;
+    pthread_mutex_unlock(&w->pump->lock);
+    t->places[number] = (struct export_place){at, stored.len};
+    return output_write(stream->output, at, stored.at, stored.len, stream->options->sync,
+                        &w->error);
 }
 
 static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, size_t *len)
 {
     const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
-    uint64_t per_run = lay_pieces_per_run(t), within = number % per_run * t->piece;
-    uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
     struct bytes piece = {0}, stored = {0};
-    *len = (size_t)export_stream_bytes_of(&t->to, count);
     if (find_encoder(w, t) != OK ||
-        fill_piece(w, f, number / per_run * t->run + within, count, &piece) != OK ||
+        (t->chunk ? fill_chunk : fill_piece)(w, f, number, &piece, len) != OK ||
         encoder_run(w->encoder, piece, &stored, &w->error) != OK)
         return w->error.status;
+    if (t->chunk)
+        return put_chunk(w, t, number, stored);
     text_reset(&w->text);
     stream->exporter->piece_path(stream->options, t, number, &w->text);
     if (!text_str(&w->text))

@@ -20,6 +20,7 @@ struct stream {
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
     enum data_sum sums;       /* of the tensors */
+    uint64_t *end;            /* of the single file: chunks go there, and move it */
 };
 
 enum status stream_run(const struct stream *, struct error *err);

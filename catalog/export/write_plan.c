@@ -24,6 +24,7 @@ struct writing {
     struct export_layout layout; /* measured */
     struct output *output;       /* one file; or */
     struct staging *staging;     /* several files, or a folder */
+    uint64_t end;                /* of the one file, with chunks behind what was measured */
     const char **names; /* there, by file; NULL in a folder: it is one text, or in pieces */
 };
 
@@ -124,6 +125,7 @@ static void stream_data(struct writing *w)
         .nbytes = w->layout.nbytes,
         .piece_bytes = w->layout.piece_bytes,
         .sums = w->layout.sums,
+        .end = &w->end,
     };
     stream_run(&stream, w->err);
 }
@@ -201,9 +203,11 @@ static void export_write_commit(struct writing *w)
 static void write_files(struct writing *w)
 {
     struct export_layout texts = {.put = put_text, .context = w};
+    w->end = w->layout.at;
     open_outputs(w);
     if (w->err->status == OK)
         stream_data(w);
+    texts.end = w->end;
     if (w->err->status == OK)
         lay_out(w, &texts);
     if (w->err->status == OK)

@@ -169,6 +169,9 @@ def export_all(export, round_, chosen):
         options = ["--option", f"chunk={r.choice([32, 200, 65536])}", "--option", f"codec={r.choice(['zstd', 'gzip', 'none'])}"]
     if export == "orbax":
         options = ["--option", f"ocdbt={r.choice(['true', 'false'])}"]
+    if export == "hdf5":
+        filters = r.choice([[], ["deflate=6"], ["shuffle=true", "deflate=1"], ["shuffle=true"]])
+        options = [x for o in [*filters, f"chunks={r.choice(['auto', '2', '3,2', '2,1,2'])}"] for x in ("--option", o)]
     if export in ("torch", "dcp", "gguf", "tf"):
         options = ["--shard-size", str(r.choice([64, 1000, 10**9]))]
     if export == "npy":

@@ -171,7 +171,10 @@ FORMATS = {
     "gguf": ("x.gguf", lambda r: ["--meta", 'note=of "ü"', "--meta", "n=[1,-2]", *r.choice([[], ["--shard-size", "4KB"]]),
                                   *r.choice([[], ["--option", "alignment=64"]])],
              ["int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"], read_gguf, 900),
-    "hdf5": ("x.h5", lambda r: ["--meta", 'note=of "ü"'], COMMON, read_hdf5, 900),
+    "hdf5": ("x.h5", lambda r: ["--meta", 'note=of "ü"', *r.choice(
+        [[], ["--option", "chunks=2,3"], ["--option", "deflate=6"], ["--option", "shuffle=true", "--option", "deflate=1"],
+         ["--option", "chunks=1", "--option", "shuffle=true"], ["--option", "chunks=2,2,2", "--option", "deflate=9"]])],
+             COMMON, read_hdf5, 900),
     "tf": ("x.index", lambda r: r.choice([[], ["--shard-size", "4KB"]]), COMMON, read_tf, 900),
     "orbax": ("x.orbax", lambda r: r.choice([[], ["--option", "ocdbt=false"]]), COMMON, read_orbax, 200),
     "t5x": ("x.t5x", lambda r: [], [d for d in COMMON if d != "uint16"], read_t5x, 200),

@@ -10,6 +10,8 @@ static const struct {
     {"gzip:0", "gzip"},
     {"gzip:5", "gzip"},
     {"gzip:9", "gzip"},
+    {"zlib:0", "zlib"},
+    {"zlib:6", "zlib"},
     {"zstd:-7", "zstd"},
     {"zstd:3", "zstd"},
     {"zstd:19", "zstd"},

@@ -178,21 +178,21 @@ static void libdeflate_close(void *state)
     library_deflate(NULL, NULL)->close(state);
 }
 
-/* --- encoding gzip ------------------------------------------------------------------------ */
+/* --- encoding ----------------------------------------------------------------------------- */
 
 #define LEVEL_MOST 9
 
-static bool gzip_bound(const char *argument, uint64_t in, uint64_t *most)
+static bool deflate_bound(const char *argument, uint64_t in, uint64_t *most)
 {
     int level;
     return codec_level(argument, 0, LEVEL_MOST, &level) && add_u64(in, in / 512 + 4096, most);
 }
 
-static size_t encode_with_zlib(int level, struct bytes in, uint8_t *out, size_t room)
+static size_t encode_with_zlib(int level, int wrap, struct bytes in, uint8_t *out, size_t room)
 {
     z_stream z = {0};
     if (in.len > PIECE_MAX ||
-        deflateInit2(&z, level, Z_DEFLATED, GZIP, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        deflateInit2(&z, level, Z_DEFLATED, wrap, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
         return 0;
     z.next_in = (uint8_t *)in.at; /* zlib has no const */
     z.avail_in = (uInt)in.len;
@@ -203,8 +203,8 @@ static size_t encode_with_zlib(int level, struct bytes in, uint8_t *out, size_t 
     return made;
 }
 
-static enum status gzip_encode(const struct codec_step *step, struct bytes in, uint8_t *out,
-                               size_t room, size_t *made, struct error *err)
+static enum status deflate_block(const struct codec_step *step, int wrap, struct stream_piece p,
+                                 size_t *made, struct error *err)
 {
     const struct libdeflate *lib = library_deflate(step, NULL);
     int level = 0;
@@ -212,13 +212,14 @@ static enum status gzip_encode(const struct codec_step *step, struct bytes in, u
     if (lib && !*step->state)
         *step->state = lib->create_encoder(level);
     if (lib && *step->state)
-        *made = lib->encode_gzip(*step->state, in.at, in.len, out, room);
+        *made = (wrap == GZIP ? lib->encode_gzip : lib->encode_zlib)(*step->state, p.in.at,
+                                                                     p.in.len, p.out, p.room);
     else
-        *made = encode_with_zlib(level, in, out, room);
+        *made = encode_with_zlib(level, wrap, p.in, p.out, p.room);
     return *made ? OK : error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
 }
 
-static void gzip_encode_release(void *state)
+static void deflate_encode_release(void *state)
 {
     library_deflate(NULL, NULL)->close_encoder(state);
 }
@@ -235,7 +236,15 @@ static void gzip_encode_release(void *state)
                                     .decode = x##_decode,                                          \
                                     .release = libdeflate_close,                                   \
                                     __VA_ARGS__};
+#define ENCODED_BLOCK(x, wrap)                                                                     \
+    static enum status x##_encode(const struct codec_step *step, struct bytes in, uint8_t *out,    \
+                                  size_t room, size_t *made, struct error *err)                    \
+    {                                                                                              \
+        return deflate_block(step, wrap, (struct stream_piece){in, out, room}, made, err);         \
+    }                                                                                              \
+    BLOCK(x, wrap, .bound = deflate_bound, .encode = x##_encode,                                   \
+          .encode_release = deflate_encode_release)
 
 BLOCK(deflate, RAW, .bound = NULL)
-BLOCK(zlib, ZLIB, .bound = NULL)
-BLOCK(gzip, GZIP, .bound = gzip_bound, .encode = gzip_encode, .encode_release = gzip_encode_release)
+ENCODED_BLOCK(zlib, ZLIB)
+ENCODED_BLOCK(gzip, GZIP)

@@ -3,7 +3,8 @@
  *
  * A chain is text as in codec.h, applied left to right, and the arguments are settings:
  *
- *   gzip:L             level 0 to 9
+ *   gzip:L, zlib:L     level 0 to 9
+ *   shuffle:W          bytes of an element
  *   zstd:L             level -7 to 22
  *   blosc:C,L,S,W      inner codec (zstd, lz4, ...), level 0 to 9, shuffle 0 to 2, bytes of an
  *                      element

@@ -32,7 +32,8 @@
     F(libdeflate, libdeflate_adler32, adler32)                                                     \
     F(libdeflate, libdeflate_alloc_compressor, create_encoder)                                     \
     F(libdeflate, libdeflate_free_compressor, close_encoder)                                       \
-    F(libdeflate, libdeflate_gzip_compress, encode_gzip)
+    F(libdeflate, libdeflate_gzip_compress, encode_gzip)                                           \
+    F(libdeflate, libdeflate_zlib_compress, encode_zlib)
 #define ZSTD_FUNCTIONS(F)                                                                          \
     F(libzstd, ZSTD_createDCtx, create)                                                            \
     F(libzstd, ZSTD_freeDCtx, close)                                                               \

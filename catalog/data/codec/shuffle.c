@@ -56,5 +56,35 @@ static enum status shuffle_decode(const struct codec_step *step, struct bytes in
     return OK;
 }
 
-const struct codec codec_shuffle = {
-    .name = "shuffle", .args = "N", .size = codec_same_size, .decode = shuffle_decode};
+/* --- encoding ----------------------------------------------------------------------------- */
+
+static bool shuffle_bound(const char *argument, uint64_t in, uint64_t *most)
+{
+    uint64_t width;
+    *most = in;
+    return codec_number(argument, &width) && width && in % width == 0;
+}
+
+static enum status shuffle_encode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                  size_t room, size_t *made, struct error *err)
+{
+    uint64_t width = 1;
+    (void)room, (void)err;
+    codec_number(step->args.text, &width);
+    const size_t count = in.len / (size_t)width;
+    for (size_t from = 0, n; from < count; from += n) {
+        n = count - from < TILE ? count - from : TILE;
+        for (size_t b = 0; b < width; b++)
+            for (size_t i = from; i < from + n; i++)
+                out[b * count + i] = in.at[i * (size_t)width + b];
+    }
+    *made = in.len;
+    return OK;
+}
+
+const struct codec codec_shuffle = {.name = "shuffle",
+                                    .args = "N",
+                                    .size = codec_same_size,
+                                    .decode = shuffle_decode,
+                                    .bound = shuffle_bound,
+                                    .encode = shuffle_encode};

@@ -1,5 +1,5 @@
 /*
- * export_hdf5.c - an HDF5 file: a group for each '/' of a name, a contiguous dataset a tensor, metadata as
+ * export_hdf5.c - an HDF5 file: a group for each '/' of a name, a dataset a tensor, contiguous or in chunks, metadata as
  * attributes of the root.
  *
  * The superblock is written last, since it says where the root is. Then follow, in the order of the tree,
@@ -10,25 +10,32 @@
  *   "TREE"   32 of these at most, or of trees; the nodes of one level follow each other
  *   header   where tree and heap are (hdf5_header.h)
  *
- * Everything is at multiples of 8, data at multiples of 64. This is the form of the library's version 1.0,
+ * Everything is at multiples of 8, data at multiples of 64. Where a tensor is in chunks, "TREE"s of these take the place of
+ * its data; the chunks follow behind all this, at any byte. This is the form of the library's version 1.0,
  * which every version reads.
  *
  * Source: HDF5 File Format Specification 3.0, sections II.A (superblock 0), III.A.1 (B-trees of version 1),
- * III.B to III.E.
+ * III.B to III.E, IV.A.2.i and l (layout, filters).
  */
 #include <string.h>
 
+#include "catalog/data/codec/codec.h"
+#include "catalog/export/chunk_runs.h"
 #include "catalog/export/export_layout.h"
 #include "catalog/export/format/hdf5_header.h"
+#include "catalog/export/format/zarr_node.h"
 
 #define ALIGNMENT   64
 #define SUPERBLOCK  96
 #define LEAF_K      4 /* half of the members of a node, */
 #define TREE_K      16
+#define CHUNK_K     32 /* the same, where a superblock does not say another number */
 #define LEAF_MOST   ((size_t)2 * LEAF_K)
-#define TREE_MOST   ((size_t)2 * TREE_K)
 #define LEAF_SIZE   (8 + LEAF_MOST * 40)
-#define TREE_SIZE   (24 + (2 * TREE_MOST + 1) * 8)
+#define TREE_HEAD   24
+#define AUTO_BYTES  ((uint64_t)1 << 20) /* of a chunk: the library's cache of a dataset */
+#define CHUNK_BYTES ((uint64_t)1 << 30) /* at most */
+#define CHUNKS_MOST ((uint64_t)1 << 24) /* of a tensor: where each lies is kept until the end */
 #define HEAP_HEAD   32
 #define NAME_MAX_H5 65535
 #define NO_FREE     1 /* of a heap without a free block */
@@ -59,6 +66,11 @@ struct hdf5_tree {
     size_t dtypes;
     struct hdf5_header header;
     struct text text;
+    int level; /* of deflate; -1: none */
+    bool chunked, shuffled;
+    uint64_t chunk
+        [CHUNK_RANK]; /* that was asked for of tensors of `rank`; others are cut as seems best */
+    unsigned rank;
 };
 
 static bool export_hdf5_holds(const struct export_tensor *t, struct text *why, const char **instead)
@@ -135,53 +147,84 @@ static void put_leaf_node(struct hdf5_tree *tree, const struct hdf5_member *m, s
     lay_add(tree->l, out);
 }
 
+/* What a tree finds: members of a group, or a tensor's chunks. */
+struct hdf5_index {
+    size_t count, most; /* entries of a node */
+    uint64_t key_size;
+    const struct hdf5_member *member;   /* or */
+    const struct export_tensor *tensor; /* of the chunks */
+};
+
 /* Nodes that follow each other: bytes of one, and members below one. */
 struct hdf5_level {
     uint64_t at, size;
     size_t span;
 };
 
-/* The nodes of a level. A key is the last name of the node before it. */
-static void put_level(struct hdf5_tree *tree, const struct hdf5_member *m, size_t members,
-                      unsigned level, const struct hdf5_level *below)
+/* What lies between entry i - 1 and entry i: the name of the former, or where the latter begins. */
+static void add_key(struct text *out, const struct hdf5_index *x, size_t i)
+{
+    uint64_t begin[CHUNK_RANK];
+    if (x->member) {
+        text_le(out, i ? x->member[i - 1].name_at : 0, 8);
+        return;
+    }
+    text_le(out, i < x->count ? x->tensor->places[i].len : 0, 4);
+    text_le(out, 0, 4); /* no filter was left out */
+    chunk_begin(x->tensor, i, begin);
+    for (unsigned d = 0; d < x->tensor->rank; d++)
+        text_le(out, begin[d], 8);
+    text_le(out, 0, 8);
+}
+
+/* The nodes of a level. */
+static void put_level(struct hdf5_tree *tree, const struct hdf5_index *x, unsigned level,
+                      const struct hdf5_level *below, uint64_t size)
 {
     struct text *out = &tree->text;
-    const size_t span = below->span, count = (members + span - 1) / span;
+    const size_t span = below->span, count = (x->count + span - 1) / span;
     const uint64_t first = tree->l->at;
-    for (size_t i = 0; i < count || !i; i += TREE_MOST) {
-        const size_t used = count - i < TREE_MOST ? count - i : TREE_MOST;
+    for (size_t i = 0; (i < count || !i) && lay_ok(tree->l); i += x->most) {
+        const size_t used = count - i < x->most ? count - i : x->most;
         text_adds(out, "TREE");
-        text_le(out, 0, 1); /* of a group */
+        text_le(out, !x->member, 1);
         text_le(out, level, 1);
         text_le(out, used, 2);
-        text_le(out, i ? first + (i / TREE_MOST - 1) * TREE_SIZE : HDF5_NOWHERE, 8);
-        text_le(out, i + used < count ? first + (i / TREE_MOST + 1) * TREE_SIZE : HDF5_NOWHERE, 8);
+        text_le(out, i ? first + (i / x->most - 1) * size : HDF5_NOWHERE, 8);
+        text_le(out, i + used < count ? first + (i / x->most + 1) * size : HDF5_NOWHERE, 8);
         for (size_t k = i; k < i + used; k++) {
-            text_le(out, k ? m[k * span - 1].name_at : 0, 8);
-            text_le(out, below->at + k * below->size, 8);
+            add_key(out, x, k * span);
+            text_le(out, below->size ? below->at + k * below->size : x->tensor->places[k].at, 8);
         }
-        if (used) {
-            const size_t end = (i + used) * span;
-            text_le(out, m[(end < members ? end : members) - 1].name_at, 8);
-        }
-        pad_to(out, TREE_SIZE);
+        if (used)
+            add_key(out, x, (i + used) * span < x->count ? (i + used) * span : x->count);
+        pad_to(out, (size_t)size);
         lay_add(tree->l, out);
     }
 }
 
-/* The tree that finds the members; where its root is. */
-static uint64_t put_nodes(struct hdf5_tree *tree, const struct hdf5_member *m, size_t count)
+/* A tree above what is below; where its root is. */
+static uint64_t put_tree(struct hdf5_tree *tree, const struct hdf5_index *x,
+                         struct hdf5_level below)
 {
-    struct hdf5_level below = {tree->l->at, LEAF_SIZE, LEAF_MOST};
-    for (size_t i = 0; i < count; i += LEAF_MOST)
-        put_leaf_node(tree, m + i, count - i < LEAF_MOST ? count - i : LEAF_MOST);
+    const uint64_t size = TREE_HEAD + x->key_size + x->most * (x->key_size + 8);
     for (unsigned level = 0;; level++) {
         const uint64_t at = tree->l->at;
-        put_level(tree, m, count, level, &below);
-        below = (struct hdf5_level){at, TREE_SIZE, below.span * TREE_MOST};
-        if (below.span >= count)
+        put_level(tree, x, level, &below, size);
+        below = (struct hdf5_level){at, size, below.span * x->most};
+        if (below.span >= x->count || !lay_ok(tree->l))
             return at;
     }
+}
+
+/* The tree that finds the members. */
+static uint64_t put_nodes(struct hdf5_tree *tree, const struct hdf5_member *m, size_t count)
+{
+    const struct hdf5_index members = {count, (size_t)2 * TREE_K, 8, m, NULL};
+    const struct hdf5_level leaves = {tree->l->at, LEAF_SIZE, LEAF_MOST};
+    for (size_t i = 0; i < count; i += LEAF_MOST)
+        put_leaf_node(tree, m + i, count - i < LEAF_MOST ? count - i : LEAF_MOST);
+    return put_tree(tree, &members, leaves);
 }
 
 /* Lay out the innermost group, whose members are complete; where its header is. */
@@ -283,23 +326,134 @@ static uint32_t put_text_rows(struct export_layout *l, struct export_tensor *t)
     return (uint32_t)s.width;
 }
 
+/* --- chunks ----------------------------------------------------------------------------- */
+
+static enum status hdf5_settings(const struct export_options *options, struct hdf5_tree *tree,
+                                 struct error *err)
+{
+    const char *chunks = export_setting(options, "chunks"), *at = chunks;
+    const char *deflate = export_setting(options, "deflate");
+    const char *shuffle = export_setting(options, "shuffle");
+    tree->level = -1;
+    tree->shuffled = shuffle && strcmp(shuffle, "true") == 0;
+    tree->chunked = chunks || deflate || tree->shuffled;
+    if (shuffle && !tree->shuffled && strcmp(shuffle, "false") != 0)
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "--option shuffle=%.60s: expected true or false", shuffle);
+    if (deflate && !codec_level(deflate, 0, 9, &tree->level))
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "--option deflate=%.60s: expected a level from 0 to 9", deflate);
+    if (!chunks || strcmp(chunks, "auto") == 0)
+        return OK;
+    while (tree->rank < CHUNK_RANK && codec_take_number(&at, &tree->chunk[tree->rank]) &&
+           tree->chunk[tree->rank++] && *at == ',')
+        at++;
+    if (!tree->rank || !tree->chunk[tree->rank - 1] || *at || at[-1] == ',')
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "--option chunks=%.60s: expected auto, or a number for each dimension, "
+                         "as 64,64",
+                         chunks);
+    return OK;
+}
+
+/* Elements of the source that are read together, at multiples of which reading begins. */
+static uint64_t source_unit(const struct dtype *d)
+{
+    return d->block_elems > 1 ? d->block_elems : d->bits && d->bits < 8 ? 8 / d->bits : 1;
+}
+
+/* The shape of the tensor's chunks. */
+static const uint64_t *cut_chunks(struct hdf5_tree *tree, struct export_tensor *t)
+{
+    static const struct zarr_how how = {.chunk_bytes = AUTO_BYTES};
+    struct export_layout *l = tree->l;
+    const bool asked = tree->rank == t->rank;
+    const uint64_t unit = source_unit(&t->from);
+    uint64_t *chunk = arena_array(l->arena, t->rank, sizeof(*chunk)), elements = 1, bytes = 0;
+    if (!lay_ok(l))
+        return NULL;
+    if (!asked)
+        zarr_cut(&how, t, chunk);
+    for (unsigned d = 0; d < t->rank && asked; d++)
+        chunk[d] = tree->chunk[d] < t->shape[d] ? tree->chunk[d] : t->shape[d];
+    const bool aligned = chunk_runs_aligned(t, chunk, unit);
+    if (!aligned && !asked) /* one chunk */
+        memcpy(chunk, t->shape, t->rank * sizeof(*chunk));
+    for (unsigned d = 0; d < t->rank; d++)
+        if (!mul_u64(elements, chunk[d], &elements))
+            elements = UINT64_MAX;
+    if (!aligned && asked)
+        error_set(l->err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                  "%s: chunks of this shape would cut what %s packs together; --option chunks=auto "
+                  "does not",
+                  t->old_name, t->from.name);
+    else if (!dtype_nbytes(&t->to, elements, &bytes) || bytes > CHUNK_BYTES)
+        error_set(l->err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                  "%s: a chunk would have more than 1 GiB", t->old_name);
+    return lay_ok(l) ? chunk : NULL;
+}
+
+/* The tree of its chunks; where its root is. */
+static uint64_t put_chunks(struct hdf5_tree *tree, struct export_tensor *t)
+{
+    const uint64_t *chunk = cut_chunks(tree, t);
+    if (!chunk)
+        return 0;
+    t->chunk = chunk;
+    if (chunk_count(t) > CHUNKS_MOST)
+        error_set(tree->l->err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                  "%s: more than 16 million chunks; --option chunks=auto makes fewer", t->old_name);
+    else
+        lay_chunks(tree->l, t, chunk);
+    if (!lay_ok(tree->l))
+        return 0;
+    const struct hdf5_index chunks = {(size_t)chunk_count(t), (size_t)2 * CHUNK_K,
+                                      8 + (t->rank + 1U) * UINT64_C(8), NULL, t};
+    return put_tree(tree, &chunks, (struct hdf5_level){.span = 1});
+}
+
+static void export_hdf5_piece_chain(const struct export_options *options,
+                                    const struct export_tensor *t, struct text *out)
+{
+    struct error ignored = {.offset = NO_OFFSET}; /* lay_out() has checked them */
+    struct hdf5_tree how = {.level = -1};
+    hdf5_settings(options, &how, &ignored);
+    if (how.shuffled)
+        text_addf(out, "shuffle:%u", t->to.block_bytes);
+    if (how.level >= 0)
+        text_addf(out, "%szlib:%d", how.shuffled ? "|" : "", how.level);
+}
+
+/* --- datasets --------------------------------------------------------------------------- */
+
 static void put_dataset(struct hdf5_tree *tree, struct export_tensor *t, const char *name)
 {
     struct export_layout *l = tree->l;
+    const bool chunked = tree->chunked && t->rank && t->nbytes;
+    uint64_t chunks = 0;
     uint32_t width = 0;
     align(l, ALIGNMENT);
     t->lead_len = 0;
     if (t->to.kind == DTYPE_STRING)
         width = put_text_rows(l, t);
+    else if (chunked)
+        chunks = put_chunks(tree, t);
     else if (t->nbytes)
         lay_tensor(l, t);
     align(l, HDF5_ALIGN);
+    if (!lay_ok(l))
+        return;
     hdf5_dataspace(&tree->header, t);
     if (width)
         hdf5_text_type(&tree->header, width);
     else
         hdf5_datatype(&tree->header, &t->to);
-    hdf5_contiguous(&tree->header, t->offset, t->nbytes + t->laid);
+    if (chunked) {
+        hdf5_filters(&tree->header, tree->level, tree->shuffled, t->to.block_bytes);
+        hdf5_chunked(&tree->header, t, chunks);
+    } else {
+        hdf5_contiguous(&tree->header, t->offset, t->nbytes + t->laid);
+    }
     if (hdf5_is_opaque(&t->to))
         hdf5_attribute(&tree->header, "dtype", strlen(t->to.name), dtype_name_at(tree, t->to.name));
     add_member(tree, name, strlen(name), l->at);
@@ -342,7 +496,7 @@ static void put_superblock(struct hdf5_tree *tree, uint64_t root)
     text_le(out, 0, 4);
     text_le(out, 0, 8); /* where the file begins in itself */
     text_le(out, HDF5_NOWHERE, 8);
-    text_le(out, tree->l->at, 8);
+    text_le(out, tree->l->end, 8);
     text_le(out, HDF5_NOWHERE, 8);
     text_le(out, 0, 8); /* the root has no name */
     text_le(out, root, 8);
@@ -357,6 +511,7 @@ static void export_hdf5_lay_out(struct export_layout *l)
 {
     struct hdf5_tree tree = {.l = l};
     struct export_tensor **order = export_order(l->plan, export_by_tree, l->err);
+    hdf5_settings(l->options, &tree, l->err);
     lay_file(l, l->path);
     lay_zeros(l, SUPERBLOCK);
     open_group(&tree, "", 0);
@@ -370,6 +525,13 @@ static void export_hdf5_lay_out(struct export_layout *l)
     text_release(&tree.text);
 }
 
+static const struct export_setting settings[] = {
+    {"chunks", "auto|N,N,...", "in chunks, of this shape for tensors of as many dimensions"},
+    {"deflate", "0..9", "compress chunks; not"},
+    {"shuffle", "true|false", "sort the bytes of a chunk before; false"},
+    {NULL, NULL, NULL},
+};
+
 static const char *const more_suffixes[] = {".hdf5", NULL};
 
 const struct exporter exporter_hdf5 = {
@@ -377,8 +539,10 @@ const struct exporter exporter_hdf5 = {
     .suffix = ".h5",
     .more_suffixes = more_suffixes,
     .summary = "HDF5, as h5py and Keras read it",
+    .settings = settings,
     .keeps_metadata = true,
     .holds = export_hdf5_holds,
     .check = export_check_tree,
     .lay_out = export_hdf5_lay_out,
+    .piece_chain = export_hdf5_piece_chain,
 };

@@ -13,6 +13,7 @@ enum message {
     MESSAGE_DATATYPE = 3,
     MESSAGE_FILL = 5,
     MESSAGE_LAYOUT = 8,
+    MESSAGE_FILTERS = 11,
     MESSAGE_ATTRIBUTE = 12,
     MESSAGE_SYMBOLS = 17
 };
@@ -25,6 +26,11 @@ enum type_class {
     CLASS_COMPOUND = 0x36, /* version 3 */
     CLASS_ENUM = 0x18,
     CLASS_VARIABLE = 0x19
+};
+
+enum filter {
+    FILTER_DEFLATE = 1,
+    FILTER_SHUFFLE = 2
 };
 
 #define SIGNED_BIT     8
@@ -193,15 +199,62 @@ void hdf5_text_type(struct hdf5_header *h, uint32_t width)
     end_message(h, from);
 }
 
+/* Zeros, for what is allocated late (2) or chunk by chunk (3). */
+static void add_fill(struct hdf5_header *h, unsigned allocated)
+{
+    const size_t from = begin_message(h, MESSAGE_FILL);
+    text_le(&h->messages, 2, 1); /* version */
+    text_le(&h->messages, allocated, 1);
+    text_add(&h->messages, "\2\1\0\0\0\0", 6); /* written if set; defined */
+    end_message(h, from);
+}
+
 void hdf5_contiguous(struct hdf5_header *h, uint64_t at, uint64_t nbytes)
 {
-    size_t from = begin_message(h, MESSAGE_FILL);
-    text_add(&h->messages, "\2\2\2\1\0\0\0\0", 8); /* version 2, late, if set, defined: zeros */
-    end_message(h, from);
-    from = begin_message(h, MESSAGE_LAYOUT);
+    add_fill(h, 2);
+    const size_t from = begin_message(h, MESSAGE_LAYOUT);
     text_add(&h->messages, "\3\1", 2); /* version 3, contiguous */
     text_le(&h->messages, nbytes ? at : HDF5_NOWHERE, 8);
     text_le(&h->messages, nbytes, 8);
+    end_message(h, from);
+}
+
+/* A filter with one value, without a name. It may be left out of a chunk (which the chunk would say). */
+static void add_filter(struct text *out, enum filter filter, uint32_t value)
+{
+    text_le(out, filter, 2);
+    text_le(out, 0, 2);
+    text_le(out, 1, 2);
+    text_le(out, 1, 2);
+    text_le(out, value, 4);
+    text_le(out, 0, 4); /* an odd number of values is filled up */
+}
+
+void hdf5_filters(struct hdf5_header *h, int level, bool shuffled, uint32_t element)
+{
+    if (level < 0 && !shuffled)
+        return;
+    const size_t from = begin_message(h, MESSAGE_FILTERS);
+    text_le(&h->messages, 1, 1); /* version */
+    text_le(&h->messages, (level >= 0) + (uint64_t)shuffled, 7);
+    if (shuffled)
+        add_filter(&h->messages, FILTER_SHUFFLE, element);
+    if (level >= 0)
+        add_filter(&h->messages, FILTER_DEFLATE, (uint32_t)level);
+    end_message(h, from);
+}
+
+/* An element is one more dimension, of its bytes. */
+void hdf5_chunked(struct hdf5_header *h, const struct export_tensor *t, uint64_t tree)
+{
+    add_fill(h, 3);
+    const size_t from = begin_message(h, MESSAGE_LAYOUT);
+    text_add(&h->messages, "\3\2", 2); /* version 3, chunked */
+    text_le(&h->messages, t->rank + 1U, 1);
+    text_le(&h->messages, tree, 8);
+    for (unsigned d = 0; d < t->rank; d++)
+        text_le(&h->messages, t->chunk[d], 4);
+    text_le(&h->messages, t->to.block_bytes, 4);
     end_message(h, from);
 }
 

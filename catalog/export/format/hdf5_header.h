@@ -35,6 +35,10 @@ void hdf5_datatype(struct hdf5_header *, const struct dtype *);
 /* Text in UTF-8 of `width` bytes, filled up with zeros. */
 void hdf5_text_type(struct hdf5_header *, uint32_t width);
 void hdf5_contiguous(struct hdf5_header *, uint64_t at, uint64_t nbytes);
+/* Deflated if `level` is not negative, shuffled before. */
+void hdf5_filters(struct hdf5_header *, int level, bool shuffled, uint32_t element);
+/* Chunks that are found by the tree. */
+void hdf5_chunked(struct hdf5_header *, const struct export_tensor *, uint64_t tree);
 /* A group whose members are found by the tree of names and the heap of their texts. */
 void hdf5_symbol_table(struct hdf5_header *, uint64_t tree, uint64_t heap);
 /* A text attribute, whose value is the only object of a global heap at `heap`. */
