@@ -8,6 +8,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/data/model/checks.h"
+#include "catalog/data/model/module_sums.h"
 #include "catalog/db/alike.h"
 #include "catalog/db/write_rows.h"
 
@@ -270,6 +271,50 @@ static void put_checks(struct writer *w, const struct batch_layout *l, int64_t i
     text_release(&room);
 }
 
+/* SQLite's texts end at a NUL: the depth of a module that has one is not that of its text. */
+static bool any_nul(const struct batch_layout *l)
+{
+    for (uint64_t i = 0; i < l->tensor_count; i++)
+        if (memchr(l->tensors[i].name, '\0', l->tensors[i].name_len))
+            return true;
+    return false;
+}
+
+/* All modules at once: those that have rows, and those that tensors describe. */
+static void put_module_sums(struct writer *w, const struct batch_layout *l, int64_t id,
+                            struct error *err)
+{
+    struct module_pack pack = {0};
+    struct text packed = {0};
+    bool good = true;
+    for (uint64_t i = 0; good && i < l->module_count; i++) {
+        const struct batch_module *m = &l->modules[i];
+        good = module_pack_add(&pack, (struct packed_module){m->first,
+                                                             m->length,
+                                                             m->depth,
+                                                             {m->tensors, (int64_t)m->parameters,
+                                                              (int64_t)m->nbytes}});
+    }
+    for (uint64_t i = 0; good && i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        const struct batch_kind *k = t->kind;
+        if (t->module)
+            good = module_pack_add(
+                &pack, (struct packed_module){
+                           (uint32_t)i,
+                           t->module,
+                           module_components(t->name, t->name_len, t->module),
+                           {1, k->counted ? (int64_t)k->elements : 0, (int64_t)k->nbytes}});
+    }
+    module_pack_end(&pack, &packed);
+    if (!good || packed.failed)
+        error_memory(err);
+    else
+        write_row(w, err, PUT_MODULE_SUMS, "ib", id,
+                  (struct bytes){(const uint8_t *)packed.at, packed.len});
+    text_release(&packed);
+}
+
 static void put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
                        struct error *err)
 {
@@ -280,6 +325,8 @@ static void put_layout(struct writer *w, const struct batch_layout *l, int64_t i
     if (l->blocks.at)
         write_row(w, err, PUT_BLOCKS, "ib", id, l->blocks);
     put_checks(w, l, id, err);
+    if (!any_nul(l))
+        put_module_sums(w, l, id, err);
     struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};
     struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};
     struct feed modules = {l->module_count, module_column, l->modules, base, 0};

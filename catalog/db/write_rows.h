@@ -33,6 +33,7 @@ enum writer_statement_id {
     PUT_ALIKE,
     PUT_BLOCKS,
     PUT_CHECKS,
+    PUT_MODULE_SUMS,
     FIND_META,
     PUT_META,
     FIND_LONG_TEXT,

@@ -50,7 +50,7 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_module;"
                    "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
                    " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;",
                    err);

@@ -42,7 +42,7 @@ const char *blocks_damage(const struct blocks *b)
     return b->damage;
 }
 
-static int damaged_layout(struct blocks *b, int64_t layout, const char *what)
+int blocks_damaged(struct blocks *b, int64_t layout, const char *what)
 {
     snprintf(b->damage, sizeof(b->damage),
              "the catalog is damaged: layout %lld %s; " DB_IMPORT_ANEW, (long long)layout, what);
@@ -102,6 +102,7 @@ void blocks_forget(struct blocks *b)
 void blocks_close(struct blocks *b)
 {
     blocks_forget(b);
+    sqlite3_finalize(b->anchor);
     sqlite3_finalize(b->find_layout);
     sqlite3_finalize(b->find_last);
     sqlite3_finalize(b->find_holders);
@@ -111,6 +112,46 @@ void blocks_close(struct blocks *b)
     sqlite3_finalize(b->find_checks);
     for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)
         sqlite3_finalize(b->load[i].stmt);
+}
+
+/* A transaction that writes may be rolled back, which changes no version: what is read in it is read anew every
+ * time. */
+bool blocks_renew(struct blocks *b)
+{
+    unsigned version = 0;
+    if (b->cursors)
+        return false;
+    sqlite3_file_control(b->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    const bool writing = sqlite3_txn_state(b->db, "main") == SQLITE_TXN_WRITE;
+    if (version == b->version && !writing && !b->written)
+        return false;
+    blocks_forget(b);
+    b->version = version;
+    b->written = writing;
+    return true;
+}
+
+int blocks_enter(struct blocks *b, bool *renewed)
+{
+    int rc = SQLITE_OK;
+    *renewed = false;
+    if (!b->cursors) {
+        rc = vtab_once(b->db, &b->anchor, "SELECT 1 FROM main.sqlite_schema");
+        if (rc == SQLITE_OK && (rc = sqlite3_step(b->anchor)) == SQLITE_ROW)
+            rc = SQLITE_OK;
+        if (rc == SQLITE_OK)
+            *renewed = blocks_renew(b);
+        else
+            sqlite3_reset(b->anchor);
+    }
+    b->cursors += rc == SQLITE_OK;
+    return rc;
+}
+
+void blocks_leave(struct blocks *b)
+{
+    if (!--b->cursors)
+        sqlite3_reset(b->anchor);
 }
 
 static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layout **out)
@@ -153,9 +194,9 @@ int blocks_find(struct blocks *b, int64_t id, struct layout **out)
     if (rc == SQLITE_ROW) {
         const int64_t tensors = sqlite3_column_int64(b->find_layout, 0);
         rc = tensors >= 0 && tensors <= TENSOR_ORD_MASK + 1 ? add_layout(b, id, tensors, out)
-                                                            : damaged_layout(b, id, miscounted);
+                                                            : blocks_damaged(b, id, miscounted);
     } else if (rc == SQLITE_DONE) {
-        rc = damaged_layout(b, id, "is missing");
+        rc = blocks_damaged(b, id, "is missing");
     }
     sqlite3_reset(b->find_layout);
     return rc;
@@ -175,7 +216,7 @@ int blocks_check(struct blocks *b, struct layout *l)
     if (rc == SQLITE_ROW)
         rc = sqlite3_column_int64(b->find_last, 0) == l->tensors
                  ? SQLITE_OK
-                 : damaged_layout(b, l->id, miscounted);
+                 : blocks_damaged(b, l->id, miscounted);
     sqlite3_reset(b->find_last);
     if (rc == SQLITE_OK && !(l->block = calloc(block_total(l) + 1, sizeof(*l->block))))
         rc = SQLITE_NOMEM;
@@ -424,7 +465,7 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
         return SQLITE_OK;
     }
     return rc != SQLITE_ROW ? rc
-           : f->good        ? damaged_layout(b, l->id, "lacks a tensor")
+           : f->good        ? blocks_damaged(b, l->id, "lacks a tensor")
                             : SQLITE_NOMEM;
 }
 
@@ -443,7 +484,7 @@ static int read_checks(struct blocks *b, struct layout *l)
         const void *all = sqlite3_column_blob(b->find_checks, 0);
         const size_t len = (size_t)sqlite3_column_bytes(b->find_checks, 0);
         if (len != block_total(l) * CHECK_COLUMNS * sizeof(uint32_t))
-            rc = damaged_layout(b, l->id, "has more or fewer checksums than tensors");
+            rc = blocks_damaged(b, l->id, "has more or fewer checksums than tensors");
         else if (len && !(l->checks = malloc(len)))
             rc = SQLITE_NOMEM;
         else if (len)
@@ -468,7 +509,7 @@ static int check_block(struct blocks *b, struct layout *l, const struct block *b
                     ? check_texts(block->bytes[c], block->length[c], block->span[c], count)
                     : check_numbers(block->number[c - BLOCK_TEXTS], count);
         if (found != noted)
-            return damaged_layout(b, l->id, CHECK_FAILS);
+            return blocks_damaged(b, l->id, CHECK_FAILS);
     }
     return rc;
 }

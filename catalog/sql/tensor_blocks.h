@@ -79,8 +79,12 @@ struct blocks {
     size_t layout_count, layout_space;
     struct strmap by_id; /* of struct layout.id to index */
     size_t bytes;
-    unsigned round; /* counts how often blocks were dropped */
-    unsigned asked; /* layouts whose holders were looked up one by one */
+    unsigned round;   /* counts how often blocks were dropped */
+    unsigned version; /* of the database that was read */
+    bool written;     /* by a transaction that may be rolled back */
+    unsigned cursors;
+    sqlite3_stmt *anchor; /* holds a read transaction while there are cursors */
+    unsigned asked;       /* layouts whose holders were looked up one by one */
     bool all_holders;
     sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_between, *find_kinds,
         *find_checks;
@@ -92,10 +96,17 @@ struct blocks {
  * rows in half the time that it takes to step through them. Its holder gives it to each `blocks`. */
 struct filler;
 int filler_register(sqlite3 *, struct filler **out);
+/* Register the table by_module (vt_module.c), which reads names through it. */
+int sql_register_module(sqlite3 *, struct filler *);
 
 /* Forget everything that was read; statements stay. */
 void blocks_forget(struct blocks *);
 void blocks_close(struct blocks *);
+/* Forget it if the database has changed since, and nobody reads it now; returns whether it did. */
+bool blocks_renew(struct blocks *);
+/* A cursor begins, and ends: in between the database stays as it is. */
+int blocks_enter(struct blocks *, bool *renewed);
+void blocks_leave(struct blocks *);
 
 /* The layout of this id, which is in _layouts, with as many tensors as it says. */
 int blocks_layout(struct blocks *, int64_t id, struct layout **out);
@@ -113,6 +124,8 @@ int blocks_kinds(struct blocks *, const struct layout *, sqlite3_stmt **out);
 /* SQLITE_DONE if all layouts together have `tensors` tensors; else kinds are missing. */
 int blocks_all_given(struct blocks *, uint64_t tensors);
 
+/* The failure of a layout that has something wrong. */
+int blocks_damaged(struct blocks *, int64_t layout, const char *what);
 /* The failure of tensors whose files are missing. */
 int blocks_lack_files(struct blocks *);
 

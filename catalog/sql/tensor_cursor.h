@@ -46,10 +46,6 @@ struct tensor_table {
     sqlite3 *db;
     struct blocks blocks;
     struct tensor_counts counts;
-    unsigned version; /* of the database: what was read and counted belongs to it */
-    bool written;     /* by a transaction that may be rolled back */
-    unsigned cursors;
-    sqlite3_stmt *anchor; /* holds a read transaction while there are cursors */
     sqlite3_stmt *idle[STREAMS], *detail[DETAILS];
     struct regex_cache *regexes;
 };

@@ -71,7 +71,6 @@ static int tensor_disconnect(sqlite3_vtab *base)
     struct tensor_table *t = (struct tensor_table *)base;
     blocks_close(&t->blocks);
     sql_drop(t->blocks.filler);
-    sqlite3_finalize(t->anchor);
     for (int i = 0; i < STREAMS; i++)
         sqlite3_finalize(t->idle[i]);
     for (int i = 0; i < DETAILS; i++)
@@ -116,27 +115,10 @@ static void count(struct tensor_table *t)
     sqlite3_finalize(s);
 }
 
-/* Forget what was read if the database has changed since. A transaction that writes may be rolled
- * back, which changes no version: what is read in it is read anew every time. */
-static void look_for_changes(struct tensor_table *t)
-{
-    unsigned version = 0;
-    sqlite3_file_control(t->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
-    const bool writing = sqlite3_txn_state(t->db, "main") == SQLITE_TXN_WRITE;
-    if (version == t->version && !writing && !t->written)
-        return;
-    blocks_forget(&t->blocks);
-    t->counts.checkpoints = 0;
-    t->version = version;
-    t->written = writing;
-}
-
 static int tensor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     struct tensor_table *t = (struct tensor_table *)base;
-    if (!t->cursors)
-        look_for_changes(t);
-    if (!t->counts.checkpoints)
+    if (blocks_renew(&t->blocks) || !t->counts.checkpoints)
         count(t);
     return plan_make(info, &t->counts);
 }
@@ -147,21 +129,14 @@ static int tensor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     struct tensor_table *t = (struct tensor_table *)base;
     struct tensor_cursor *c = calloc(1, sizeof(*c));
-    int rc = c ? SQLITE_OK : SQLITE_NOMEM;
-    if (rc == SQLITE_OK && !t->cursors) {
-        rc = vtab_once(t->db, &t->anchor, "SELECT 1 FROM main.sqlite_schema");
-        if (rc == SQLITE_OK && (rc = sqlite3_step(t->anchor)) == SQLITE_ROW)
-            rc = SQLITE_OK;
-        if (rc == SQLITE_OK)
-            look_for_changes(t);
-        else
-            sqlite3_reset(t->anchor);
-    }
+    bool renewed = false;
+    int rc = c ? blocks_enter(&t->blocks, &renewed) : SQLITE_NOMEM;
     if (rc != SQLITE_OK) {
         free(c);
         return tensor_fail(t, rc);
     }
-    t->cursors++;
+    if (renewed)
+        t->counts.checkpoints = 0;
     *out = &c->base;
     return SQLITE_OK;
 }
@@ -201,8 +176,7 @@ static int tensor_close(sqlite3_vtab_cursor *base)
     free(c->pick);
     block_free(c->own_row);
     free(c);
-    if (!--t->cursors)
-        sqlite3_reset(t->anchor);
+    blocks_leave(&t->blocks);
     return SQLITE_OK;
 }
 
@@ -510,8 +484,8 @@ int sql_register_tensor(sqlite3 *db)
 {
     struct filler *filler = NULL;
     int rc = filler_register(db, &filler);
-    return rc == SQLITE_OK
-               ? sqlite3_create_module_v2(db, "ckptdb_tensor", &tensor_module,
-                                          sql_hold((struct sql_shared *)filler), sql_drop)
-               : rc;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_module_v2(db, "ckptdb_tensor", &tensor_module,
+                                      sql_hold((struct sql_shared *)filler), sql_drop);
+    return rc == SQLITE_OK ? sql_register_module(db, filler) : rc;
 }

@@ -19,39 +19,29 @@
 
 #define VIEW_COLUMNS 32
 #define VIEW_TESTS   12
-#define VIEW_VALUE   (VIEW_TESTS + 1) /* the parameter of a query `of` */
 
 /* `columns` are the view's, with types where these have an affinity. Words between spaces: the
- * columns that identify a row (`key`), and those with which equality leaves few (`few`). Where `by`
- * alone equals a text, the query `of` has the rows. */
+ * columns that identify a row (`key`), and those with which equality leaves few (`few`). */
 static const struct covered {
-    const char *name, *key, *few, *columns, *by, *of;
+    const char *name, *key, *few, *columns;
 } covered[] = {
     {"checkpoint", " id ", " name path run run_path ",
      "id INTEGER, name TEXT, path TEXT, format TEXT, run TEXT, run_path TEXT, step INTEGER,"
      " item TEXT, state, layout, tensors INTEGER, parameters INTEGER, nbytes INTEGER,"
-     " stored INTEGER, files INTEGER, mtime, imported, hash TEXT",
-     NULL, NULL},
+     " stored INTEGER, files INTEGER, mtime, imported, hash TEXT"},
     {"file", " id ", " checkpoint_id path ",
      "id INTEGER, checkpoint_id INTEGER, path TEXT, size INTEGER, mtime_ns INTEGER, inode INTEGER,"
-     " device INTEGER, role TEXT",
-     NULL, NULL},
+     " device INTEGER, role TEXT"},
     {"issue", " id ", " checkpoint_id checkpoint path ",
      "id INTEGER, checkpoint_id INTEGER, checkpoint TEXT, path TEXT, offset INTEGER, severity TEXT,"
-     " code TEXT, message TEXT",
-     NULL, NULL},
+     " code TEXT, message TEXT"},
     {"metadata", " checkpoint_id key ", " checkpoint_id checkpoint ",
-     "checkpoint_id INTEGER, checkpoint TEXT, key TEXT, value", NULL, NULL},
+     "checkpoint_id INTEGER, checkpoint TEXT, key TEXT, value"},
     {"node", " checkpoint_id name ", " checkpoint_id ",
-     "checkpoint_id INTEGER, name TEXT, kind TEXT", NULL, NULL},
+     "checkpoint_id INTEGER, name TEXT, kind TEXT"},
     {"by_dtype", " checkpoint_id dtype ", " checkpoint_id checkpoint ",
      "checkpoint_id INTEGER, checkpoint TEXT, dtype TEXT, tensors INTEGER, parameters INTEGER,"
-     " nbytes INTEGER",
-     NULL, NULL},
-    {"by_module", " checkpoint_id module ", " checkpoint_id checkpoint ",
-     "checkpoint_id INTEGER, checkpoint TEXT, module TEXT, depth INTEGER, tensors INTEGER,"
-     " parameters INTEGER, nbytes INTEGER",
-     "module", "schema/query/by_module_of.sql"},
+     " nbytes INTEGER"},
 };
 
 static bool has_word(const char *words, const char *word)
@@ -286,22 +276,6 @@ static const char *view_query(struct view_table *t)
     return t->query;
 }
 
-/* The place among the conditions of the one that the query `of` answers; -1: none, or others leave less. */
-static int view_by(const struct view_table *t, const char *plan, unsigned conditions)
-{
-    int found = -1;
-    for (int i = 0; plan[2 * (size_t)i] != ';'; i++) {
-        const int column = plan[2 * (size_t)i] - 'a';
-        if (!(conditions >> i & 1) || plan[2 * (size_t)i + 1] != TEST_EQ)
-            continue;
-        if ((t->few | t->keys) >> column & 1 && strcmp(t->column[column], t->view->by) != 0)
-            return -1;
-        if (strcmp(t->column[column], t->view->by) == 0)
-            found = i;
-    }
-    return found;
-}
-
 static void write_query(struct view_table *t, const char *plan, unsigned conditions,
                         struct text *sql)
 {
@@ -317,8 +291,7 @@ static void write_query(struct view_table *t, const char *plan, unsigned conditi
     /* Not the view itself, which reads the catalog's own tables, also where results that a catalog for
      * reading cannot keep are in temporary ones. */
     text_adds(sql, " FROM (");
-    const bool by = t->view->of && view_by(t, plan, conditions) >= 0;
-    const char *query = by ? schema_text(t->view->of) : view_query(t);
+    const char *query = view_query(t);
     text_add(sql, query, strcspn(query, ";"));
     text_adds(sql, ") WHERE 1");
     for (int i = 0; *at != ';'; at += 2, i++)
@@ -381,8 +354,6 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
     for (int i = 0; rc == SQLITE_OK && i < argc; i++)
         if (i < sqlite3_bind_parameter_count(c->stmt))
             rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
-    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(c->stmt) == VIEW_VALUE)
-        rc = sqlite3_bind_value(c->stmt, VIEW_VALUE, argv[view_by(t, plan, conditions)]);
     c->kept = false;
     rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->of.db, rc);
     c->kept = rc == SQLITE_OK && single && (number == ROW_OF_ID || c->eof);

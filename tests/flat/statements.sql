@@ -556,3 +556,50 @@ SELECT c.run, t.name, t.nbytes FROM tensor t JOIN checkpoint c ON c.id = t.check
 SELECT f.size, t.name FROM tensor t JOIN file f ON f.path = t.file ORDER BY t.id LIMIT 50 OFFSET 1000;
 -- 3 ordered the largest of some paths
 SELECT c.name, t.name, t.id FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.path LIKE {path_like} ORDER BY t.nbytes DESC, t.id LIMIT 20;
+
+-- ---- by_module
+
+-- 8 modules, counted
+SELECT count(*) FROM by_module;
+-- 4 ordered the largest modules
+SELECT checkpoint_id, module, nbytes FROM by_module ORDER BY nbytes DESC, checkpoint_id, module LIMIT 20;
+-- 8 modules at the top, counted
+SELECT count(*) FROM by_module WHERE depth = 1;
+-- 3 modules at the top
+SELECT checkpoint, module, nbytes FROM by_module WHERE depth = 1;
+-- 3 modules at the top, by name
+SELECT module, count(*), sum(nbytes) FROM by_module WHERE depth = 1 GROUP BY module ORDER BY 3 DESC, 1 LIMIT 20;
+-- 3 modules by depth
+SELECT depth, count(*), sum(nbytes), max(parameters) FROM by_module GROUP BY depth;
+-- 3 modules that two checkpoints have
+SELECT count(*), sum(a.nbytes), sum(b.nbytes) FROM by_module a JOIN by_module b ON b.checkpoint_id = {cid2} AND b.module = a.module WHERE a.checkpoint_id = {cid};
+-- 4 a module that most have, by checkpoint
+SELECT checkpoint, tensors, nbytes FROM by_module WHERE module = 'model.layers';
+-- 3 ordered the largest modules of a checkpoint
+SELECT module, nbytes FROM by_module WHERE checkpoint_id = {cid} ORDER BY nbytes DESC, module LIMIT 10;
+-- 5 depths of modules
+SELECT DISTINCT depth FROM by_module;
+-- 15 names of modules
+SELECT count(*) FROM (SELECT DISTINCT module FROM by_module);
+-- 3 modules by name
+SELECT module, count(*), sum(nbytes) FROM by_module GROUP BY module ORDER BY 3 DESC, 1 LIMIT 10;
+-- 4 modules below a prefix
+SELECT count(*), sum(parameters) FROM by_module WHERE module GLOB 'model.layers.1*';
+-- 3 modules of a size
+SELECT count(*) FROM by_module WHERE nbytes > 1000000 AND depth > 1;
+-- 3 modules of each checkpoint
+SELECT checkpoint_id, count(*), max(nbytes) FROM by_module GROUP BY checkpoint_id ORDER BY 3 DESC, 1 LIMIT 10;
+-- 60 ordered modules in the order of their names
+SELECT module, checkpoint_id FROM by_module ORDER BY module, checkpoint_id LIMIT 20;
+-- 1 modules, summed
+SELECT sum(nbytes), max(depth) FROM by_module;
+-- 4 ordered small modules of one depth, backwards
+SELECT module, depth, nbytes, checkpoint FROM by_module WHERE depth = 3 ORDER BY nbytes, checkpoint DESC, module DESC LIMIT 40;
+-- 3 ordered modules by checkpoint and size
+SELECT checkpoint, depth, nbytes, module FROM by_module ORDER BY checkpoint DESC, nbytes DESC, module LIMIT 300;
+-- 3 depths and sizes of each checkpoint
+SELECT count(*), sum(depth) FROM (SELECT DISTINCT checkpoint_id, depth, tensors FROM by_module);
+-- 3 depths and sizes, grouped with a checkpoint
+SELECT depth, checkpoint, count(*), max(module) FROM by_module WHERE nbytes > 5000 GROUP BY depth, checkpoint ORDER BY 3 DESC, 1, 2 LIMIT 30;
+-- 3 modules of some checkpoints by size
+SELECT module, nbytes FROM by_module WHERE checkpoint_id IN ({cid}, {cid2}, {cid3}) AND tensors > 1 ORDER BY nbytes DESC, module LIMIT 30;
