@@ -42,18 +42,23 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
     if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) != OK ||
         application != CATALOG_APPLICATION_ID)
         return err->status;
-    return db_exec(db,
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.checkpoint USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_module;"
-                   "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
-                   " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;",
-                   err);
+    return db_exec(
+        db,
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.checkpoint USING ckptdb_view;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file USING ckptdb_view;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_module;"
+        "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
+        " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;"
+        "CREATE TEMP TRIGGER IF NOT EXISTS _ruleset_dialect BEFORE INSERT ON main.ruleset"
+        " BEGIN SELECT dialect_check(new.dialect); END;"
+        "CREATE TEMP TRIGGER IF NOT EXISTS _ruleset_redialect BEFORE UPDATE OF dialect"
+        " ON main.ruleset BEGIN SELECT dialect_check(new.dialect); END;",
+        err);
 }
 
 #ifndef SQLITE_CORE

@@ -12,8 +12,8 @@
 #include "catalog/sql/function.h"
 #include "catalog/sql/vtab.h"
 
-/* Put the tables that this program makes of public views in front of these, as temporary ones; in
- * other databases than catalogs it does nothing. */
+/* Put the tables that this program makes of public views in front of these, as temporary ones, and
+ * refuse rule sets of unknown dialects; in other databases than catalogs it does nothing. */
 enum status sql_cover_views(sqlite3 *, struct error *err);
 
 /* Register everything; without `reads`, only what opens no files. Returns an SQLite code. */

@@ -9,6 +9,7 @@
  *                                      matches decides ('last'; otherwise the first one does)
  *   options_fault(dialect, options)    what is wrong with a set's options; NULL: nothing, or the
  *                                      dialect is not known
+ *   dialect_check(dialect)             NULL; an error that names the dialects if it is none of them
  */
 #include <string.h>
 
@@ -54,6 +55,16 @@ static void options_fault(sqlite3_context *context, int argc, sqlite3_value **ar
     error_clear(&err);
 }
 
+static void dialect_check(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *dialect = (const char *)sqlite3_value_text(argv[0]);
+    struct error err = {.offset = NO_OFFSET};
+    if (dialect && ruleset_check_dialect(dialect, &err) != OK)
+        sqlite3_result_error(context, err.message, -1);
+    error_clear(&err);
+}
+
 int sql_register_dialect(sqlite3 *db)
 {
     static const struct sql_function functions[] = {
@@ -61,6 +72,7 @@ int sql_register_dialect(sqlite3 *db)
         /* By this name a view asks, so that SQLite without the extension says what is missing. */
         {"dialect_is (of ckptdb.so: load this extension first)", 2, dialect_is},
         {"options_fault", 2, options_fault},
+        {"dialect_check", 1, dialect_check},
         {NULL, 0, NULL},
     };
     return sql_register_pure(db, functions);

@@ -56,16 +56,16 @@ static int values_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     return vtab_make(&t, declaration, SQLITE_VTAB_DIRECTONLY, out);
 }
 
-/* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. */
+/* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. A plan without id
+ * is no error yet: for each side of an OR SQLite asks with the terms of that side alone. */
 static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
+    (void)t;
     bool unusable = false;
     sql_pass(info, ID, 3, &unusable);
     if (unusable)
         return SQLITE_CONSTRAINT;
-    if (!(info->idxNum & 1))
-        return vtab_refuse(t, "tensor_values: which tensor? tensor_values(id)");
-    info->estimatedCost = 1e6;
+    info->estimatedCost = info->idxNum & 1 ? 1e6 : 1e30;
     info->estimatedRows = 1000000;
     info->orderByConsumed =
         info->nOrderBy == 1 && info->aOrderBy[0].iColumn == POSITION && !info->aOrderBy[0].desc;
@@ -194,6 +194,8 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     struct values_cursor *c = (struct values_cursor *)base;
     struct error err = {.offset = NO_OFFSET};
     values_vt_empty(c);
+    if (!(given & 1))
+        return vtab_refuse(base->pVtab, "tensor_values: which tensor? tensor_values(id)");
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return SQLITE_OK;
     if (start(c, ((struct vtab *)base->pVtab)->of, argv[0], &err) != OK ||

@@ -78,6 +78,24 @@ static bool ls_named(struct session *s, const char *word, struct text *ids)
     return text_addc(ids, ']');
 }
 
+/* A checkpoint without its layout or its name is in no view: that is not told apart from there being none. False
+ * after saying so. */
+static bool ls_whole(struct session *s)
+{
+    const int64_t lost =
+        session_number(s,
+                       "SELECT count(*) FROM main._checkpoints c"
+                       " WHERE NOT EXISTS (SELECT 1 FROM main._layouts l WHERE l.id = c.layout)"
+                       " OR NOT EXISTS (SELECT 1 FROM main._labels n WHERE n.id = c.id)",
+                       "");
+    if (lost)
+        complain(
+            "the catalog is damaged: rows of %lld checkpoint%s, which are not listed, were deleted by another "
+            "program; import the same paths into a new one (ckptdb -d NEW import PATH...)",
+            (long long)lost, lost == 1 ? "" : "s");
+    return !lost;
+}
+
 static int ls_run(struct session *s, const struct args *args)
 {
     const char *columns = args_option(&command_ls, args, "--columns");
@@ -104,6 +122,8 @@ static int ls_run(struct session *s, const struct args *args)
     text_release(&ids);
     if (status == STATUS_FINE && !any)
         status = STATUS_NO;
+    if (status != STATUS_TROUBLE && !ls_whole(s))
+        status = STATUS_TROUBLE;
     free(here);
     text_release(&sql);
     return status;

@@ -112,6 +112,8 @@ try map infer source.json source.json --name ''
 try optimizer load '' two.sql
 echo "-- a set that another program wrote, of a dialect that is not known here"
 "$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('foreign', 'later')"
+"$CKPTDB_BIN" "UPDATE ruleset SET dialect = 'later' WHERE name = 'two'"
+python3 -c "import sqlite3; db = sqlite3.connect('$CKPTDB'); db.execute('INSERT INTO ruleset(name, dialect) VALUES (\'foreign\', \'later\')'); db.commit()"
 for command in run check; do try map $command foreign source.json; done
 try map why source.json step --map foreign
 try export source.json foreign.npz --map foreign

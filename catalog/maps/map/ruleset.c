@@ -266,15 +266,15 @@ struct rules *ruleset_compile(const struct ruleset *set, enum rules_shape shape)
 
 /* --- checking ------------------------------------------------------------------------------------ */
 
-static enum status check_dialect(const struct ruleset *set, struct error *err)
+enum status ruleset_check_dialect(const char *dialect, struct error *err)
 {
     struct text known = {0};
-    if (dialect_find(set->dialect))
+    if (dialect_find(dialect))
         return OK;
     for (size_t i = 0; dialect_name(i); i++)
         text_addf(&known, "%s%s", i ? ", " : "", dialect_name(i));
     error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-              "maps of dialect '%.100s' are not known here, only %s", set->dialect,
+              "maps of dialect '%.100s' are not known here, only %s", dialect,
               text_str(&known) ? known.at : "");
     text_release(&known);
     return err->status;
@@ -461,7 +461,7 @@ static void check_rules(const struct ruleset *set, struct error *err)
 
 enum status ruleset_check(const struct ruleset *set, struct error *err)
 {
-    if (check_dialect(set, err) == OK &&
+    if (ruleset_check_dialect(set->dialect, err) == OK &&
         ruleset_check_options(set->dialect, set->options, true, err) == OK &&
         check_numbers(set, err) == OK)
         check_rules(set, err);

@@ -31,8 +31,9 @@ struct ruleset {
 /* A rule at the end; strings are not copied. False: no memory. */
 bool ruleset_add(struct ruleset *, struct ruleset_rule);
 
-/* Whether this program runs maps of a dialect. */
+/* Whether this program runs maps of a dialect; the second with ERR_ARGUMENT, which names all. */
 bool ruleset_dialect_known(const char *dialect);
+enum status ruleset_check_dialect(const char *dialect, struct error *err);
 /* Whether its maps fill the names of a model, rather than making new ones. */
 bool ruleset_dialect_assigns(const char *dialect);
 /* Whether they do more to tensors than rename them. */
