@@ -81,7 +81,7 @@ static const char difference_sql[] =
     "CREATE TEMP TABLE difference AS SELECT iif(far IS NULL, status, iif(far ->> '$.unequal', 'value', 'same'))"
     "  AS status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, far"
     " FROM (SELECT *, iif(?3 AND status IN ('value', 'dtype', 'unread'),"
-    "                     tensor_distance(tensor_a, tensor_b, dtype_a, NULL), NULL) AS far FROM diff(?1, ?2))";
+    "                     tensor_distance(tensor_a, tensor_b, dtype_a, ?4), NULL) AS far FROM diff(?1, ?2))";
 
 /* Like modules are those that differ alike: status and details stand for a dtype and a shape. */
 static const char difference_tree_sql[] =
@@ -102,6 +102,11 @@ static const struct table of_two[] = {
      " (SELECT l2 FROM stats WHERE tensor_id = tensor_a) AS l2_a,"
      " (SELECT l2 FROM stats WHERE tensor_id = tensor_b) AS l2_b"
      " FROM temp.difference ORDER BY rowid"},
+    {"fact", "nnn",
+     "SELECT key, substr(max(value) FILTER (WHERE checkpoint_id = ?1), 1, 4096) AS a,"
+     " substr(max(value) FILTER (WHERE checkpoint_id = ?2), 1, 4096) AS b FROM metadata"
+     " WHERE checkpoint_id IN (?1, ?2) GROUP BY key HAVING max(value) FILTER (WHERE checkpoint_id = ?1)"
+     " IS NOT max(value) FILTER (WHERE checkpoint_id = ?2) ORDER BY key"},
     ISSUES,
     {0},
 };
@@ -139,15 +144,32 @@ static bool difference_tree(struct session *s, struct module_tree *tree)
     return good && !s->unread;
 }
 
+/* How much was read for distances. */
+struct reading {
+    struct progress *bar;
+    unsigned long long bytes;
+};
+
+static void show_read(void *context, uint64_t bytes)
+{
+    struct reading *r = context;
+    progress_set(r->bar, r->bytes += bytes, 0);
+}
+
 /* Keep what differs as rows: the tree and the table are made of these. */
 static bool keep_difference(struct session *s, int64_t a, int64_t b, bool values)
 {
+    struct reading r = {.bar = values ? progress_new(s, "comparing", "B") : NULL};
+    struct ckptdb_reading reading = {.read = show_read, .context = &r};
     sqlite3_stmt *drop = session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "");
     session_row(s, drop);
     sqlite3_finalize(drop);
     sqlite3_stmt *keep = session_prepare(s, difference_sql, "iii", a, b, (int64_t)values);
+    if (keep)
+        sqlite3_bind_pointer(keep, 4, &reading, "ckptdb_reading", NULL);
     session_row(s, keep);
     sqlite3_finalize(keep);
+    progress_free(r.bar);
     return !s->unread;
 }
 

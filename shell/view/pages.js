@@ -333,7 +333,7 @@ function changedText(from, to) {
 
 function twoPage(tables) {
   const sides = rowsOf(tables.checkpoint), [a, b] = [sides[0], sides[1] ?? sides[0]];
-  const table = tables.difference, d = table.columns, m = tables.tree.columns;
+  const facts = tables.fact, table = tables.difference, d = table.columns, m = tables.tree.columns;
   const color = (status) => STATUS_COLOR[status] ?? 'c8', counts = Object.fromEntries(STATUSES.map((s) => [s, 0]));
   for (let row = 0; row < table.rows; row++) counts[d.status.get(row)]++;
   const differing = table.rows - counts.same - counts.unread;
@@ -379,6 +379,8 @@ function twoPage(tables) {
         section('Space by module and difference', legend(STATUSES.filter((s) => counts[s]), color, 'Differences', (s) => STATUS_TEXT[s]), map.element),
         section('Modules', h('div', { class: 'search' }, treeButtons(tree)), tree.element)),
       section('Tensors', tensors.element, grid.element),
+      facts.rows ? section('What they state otherwise about themselves', new Grid({ label: 'Metadata', count: facts.rows, columns: [
+        textColumn('key', 260, facts.columns.key), textColumn('A', 0, facts.columns.a), textColumn('B', 420, facts.columns.b)] }).element) : null,
       issuesSection(tables.issue),
     ],
   };

@@ -8,8 +8,12 @@ save("hostile.safetensors", [(name, "F32", [1], b"\0\0\0\0") for name in hostile
 layer = lambda i, seed: [(f"layers.{i}.w", "F32", [2, 3], bytes([seed] * 24)), (f"layers.{i}.b", "BF16", [3], bytes(6))]
 for step in (1, 2):
     os.makedirs(f"run/checkpoint-{step}")
+    meta = {"format": "pt", "step": str(step), **({"only": "</script>"} if step == 2 else {})}
     save(f"run/checkpoint-{step}/model.safetensors", [t for i in range(3) for t in layer(i, step if i == 2 else 0)] +
-         ([("head", "F32", [2], bytes(8))] if step == 1 else [("tail", "F16", [4], bytes(8))]))
+         ([("head", "F32", [2], bytes(8))] if step == 1 else [("tail", "F16", [4], bytes(8))]), meta)
+# More different shapes than a column remembers as words, twice, and others between them.
+shapes = [[n, 0] + [10**9 + n] * 50 for n in range(9000)]
+save("words.safetensors", [(f"{turn}{n:05}", "U8", shape, b"") for turn in "ab" for n, shape in enumerate(shapes)])
 save("many.safetensors", [(f"block.{i}.{k}", "U8", [i % 7], bytes(i % 7)) for i in range(1500) for k in "qkv"])
 PY
 "$CKPTDB_BIN" import . 2>&1
@@ -18,6 +22,7 @@ PY
 echo '-- the rows are those of the views'
 "$CKPTDB_BIN" view >catalog.html
 "$CKPTDB_BIN" view many.safetensors >many.html
+"$CKPTDB_BIN" view words.safetensors >words.html
 "$CKPTDB_BIN" view hostile.safetensors >hostile.html
 "$CKPTDB_BIN" view run@2 -o - >two.html
 cat >compare.py <<'PY'
@@ -31,11 +36,11 @@ def compare(what, page, columns, view):
         row.update({k: v or None for k, v in row.items() if k in ("run", "item", "checkpoint")})
     asked = sql(f"SELECT {columns} FROM {view}")
     print(what, len(rows), "rows", "equal" if rows == asked else "differ")
-pages = {name: read(open(name + ".html").read()) for name in ("catalog", "many", "hostile", "two")}
+pages = {name: read(open(name + ".html").read()) for name in ("catalog", "many", "words", "hostile", "two")}
 compare("checkpoints", pages["catalog"]["checkpoint"], "id, name, path, format, run, step, state, tensors, parameters, nbytes, stored", "checkpoint ORDER BY id")
 compare("disk", pages["catalog"]["disk"], "run, folder, files, bytes", "disk")
 compare("issues", pages["catalog"]["issue"], "severity, code, checkpoint, path, message", "issue")
-for name in ("many", "hostile", "two"):
+for name in ("many", "words", "hostile", "two"):
     c = pages[name]["checkpoint"][0]["id"]
     compare(name, pages[name]["tensor"], "name, dtype, shape, elements, nbytes, storage, file, offset", f"tensor WHERE checkpoint_id = {c}")
     tree = sql(f"SELECT sum(nbytes) AS n, count(*) AS t FROM tensor WHERE checkpoint_id = {c}")[0]
