@@ -62,7 +62,7 @@ SELECT * FROM now;
 UPDATE rule SET ops = '["cast"]' WHERE ruleset = 'r' AND ord = 6;
 SELECT * FROM now;
 SELECT '-- other dialects have no rows';
-UPDATE ruleset SET dialect = 'pytorch' WHERE name = 'r';
+UPDATE ruleset SET dialect = 'kauldron' WHERE name = 'r';
 SELECT count(*) FROM now;
 SELECT rule_match('r', 'a');
 SELECT rule_match('none', 'a');
