@@ -9,6 +9,7 @@
 #   make fuzz-NAME  fuzz one target with libFuzzer (clang)
 #   make bench      ratios against named references, on generated files
 #   make wheel      build/wheel/ckptdb-*.whl, the Python package (catalog/python/)
+#   make deb        build/deb/*.deb: ckptdb, libckptdb0, libckptdb-dev
 #   make interop    compare with the original libraries, in a virtual environment; CKPTDB_SEED=N
 #   make clean
 #
@@ -368,6 +369,15 @@ uninstall:
 	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" "$(DESTDIR)$(MANDIR)/man1/ckptdb-view.1" $(foreach file,$(completions),"$(DESTDIR)$(file)") \
 	    "$(DESTDIR)$(LIBDIR)"/libckptdb.so* "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h" \
 	    "$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc" "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
+
+# Debian's packages of this installation; a program of Debian's has no library in it that has a package.
+.PHONY: deb
+deb: all
+	$(Q)rm -rf build/deb-root
+	$(Q)$(MAKE) -s --no-print-directory install DESTDIR=$(CURDIR)/build/deb-root PREFIX=/usr \
+	    LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o build/deb-root/usr/bin/ckptdb $(main) $(core) $(package_libs) -ldl -lm
+	$(Q)bash catalog/packaging/deb.sh $(version) build/deb-root
 
 .PHONY: clean
 clean:
