@@ -96,9 +96,9 @@ struct format {
      * (config.json): their facts are the checkpoint's, and a new one makes it changed. */
     const char *beside[4]; /* ends in NULL */
 
-    /* Of a folder: the file beside it that says what it is, which index() reads itself; a new one
-     * makes the checkpoint changed. NULL: none. */
-    const char *placed_by;
+    /* Of a folder: the files beside it that say what it is, which index() reads itself; a new one
+     * makes the checkpoint changed. Ends in NULL. */
+    const char *placed_by[4];
 
     /* The name of the neighbour that the framework would load
      * instead. NULL if it has no such rule. */

@@ -247,20 +247,22 @@ static void state_neighbours(struct job *job)
     }
 }
 
-/* Record the file beside a folder that says what it is, if the format has not read it: the next import then
+/* Record the files beside a folder that say what it is, if the format has not read them: the next import then
  * finds nothing new. */
 static void record_placing(struct job *job)
 {
     const struct batch *b = job->batch;
-    const char *name = b->folder ? job->format->placed_by : NULL;
-    const char *path = name ? job_beside_path(job->arena, job->path, name) : NULL;
-    struct error ignored = {.offset = NO_OFFSET};
-    uint32_t file;
-    for (uint64_t i = 0; path && i < b->file_count; i++)
-        if (strcmp(b->files[i].path, path) == 0)
-            return;
-    if (path)
-        job_file(job, path, "config", &file, &ignored);
+    const char *name;
+    for (size_t i = 0; b->folder && (name = job->format->placed_by[i]); i++) {
+        const char *path = job_beside_path(job->arena, job->path, name);
+        struct error ignored = {.offset = NO_OFFSET};
+        uint32_t file;
+        uint64_t at = 0;
+        while (path && at < b->file_count && strcmp(b->files[at].path, path) != 0)
+            at++;
+        if (path && at == b->file_count)
+            job_file(job, path, "config", &file, &ignored);
+    }
 }
 
 static void run_format(struct job *job, const struct job_request *request)

@@ -287,9 +287,12 @@ static bool described_anew(struct walker *w, struct listing *l, const struct uni
         if (path && !has_row(w->options->known, c, path))
             return true;
     }
-    name = folder ? u->format->placed_by : NULL;
-    const char *path = name ? job_beside_path(l->arena, u->primary, name) : NULL;
-    return path && !has_row(w->options->known, c, path);
+    for (size_t i = 0; folder && (name = u->format->placed_by[i]); i++) {
+        const char *path = job_beside_path(l->arena, u->primary, name);
+        if (path && !has_row(w->options->known, c, path))
+            return true;
+    }
+    return false;
 }
 
 /* Whether the unit is still the catalogued checkpoint of its path. */

@@ -315,7 +315,8 @@ const struct format format_orbax = {
     .summary = "Orbax (JAX): an item of a step",
     .suffixes = "",
     .separator = '/',
-    .placed_by = "_CHECKPOINT_METADATA",
+    .placed_by = {"_CHECKPOINT_METADATA", "jax_random_key_metadata/metadata",
+                  "np_random_key_metadata/metadata"},
     .probe_dir = orbax_probe,
     .index = orbax_index,
 };
