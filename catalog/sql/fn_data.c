@@ -1,8 +1,8 @@
 /*
- * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]). Instead of an id they
- * also accept a recipe.
+ * fn_data.c - tensor_bytes(id [, dtype]), tensor_sha256(id [, dtype]) and tensor_hash(id), which is what
+ * the column `hash` would have. Instead of an id they also accept a recipe.
  *
- * Both read files, so they are DIRECTONLY and missing from the noread entry point. They give NULL
+ * All read files, so they are DIRECTONLY and missing from the noread entry point. They give NULL
  * for tensors without bytes (the import has reported those) and for strings, whose elements have
  * no fixed size (use tensor_values()), so that a query over a whole catalog does not fail.
  * Anything else that goes wrong is an error that names the tensor.
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/data/kernel/digest.h"
 #include "catalog/data/read/tensor_stream.h"
 #include "catalog/sql/extension.h"
 
@@ -87,6 +88,43 @@ static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, st
     return OK;
 }
 
+/* As the sweep over a checkpoint hashes it (digest.h). */
+static enum status give_hash(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
+{
+    struct digest *d = digest_new();
+    struct digest_fold *fold = digest_fold_new();
+    struct digest_block hash;
+    struct bytes block;
+    uint64_t since = 0, in_block = 0;
+    char text[DIGEST_TEXT];
+    while (d && fold && tensor_stream_next(s, &block, err) == OK && block.len &&
+           keeper_ask(sqlite3_context_db_handle(ctx), block.len, &since, err) == OK)
+        for (size_t at = 0, len; at < block.len; at += len) {
+            len = block.len - at < DIGEST_BLOCK - in_block ? block.len - at
+                                                           : (size_t)(DIGEST_BLOCK - in_block);
+            digest_update(d, block.at + at, len);
+            in_block = (in_block + len) % DIGEST_BLOCK;
+            if (!in_block) {
+                digest_end(d, &hash);
+                digest_fold_add(fold, &hash, 1);
+            }
+        }
+    if (!d || !fold) {
+        error_memory(err);
+    } else if (err->status == OK) {
+        if (in_block) {
+            digest_end(d, &hash);
+            digest_fold_add(fold, &hash, 1);
+        }
+        digest_fold_end(fold, &hash);
+        digest_print(&hash, text);
+        sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+    }
+    digest_fold_free(fold);
+    digest_free(d);
+    return err->status;
+}
+
 /* The dtype of the second argument; *to is NULL if absent. */
 static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *room,
                                 const struct dtype **to, struct error *err)
@@ -149,14 +187,17 @@ static void tensor_sha256(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     data_read_tensor(ctx, argc, argv, give_sha256);
 }
 
+static void tensor_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    data_read_tensor(ctx, argc, argv, give_hash);
+}
+
 int sql_register_data(sqlite3 *db, struct keeper *k)
 {
     static const struct sql_function functions[] = {
-        {"tensor_bytes", 1, tensor_bytes},
-        {"tensor_bytes", 2, tensor_bytes},
-        {"tensor_sha256", 1, tensor_sha256},
-        {"tensor_sha256", 2, tensor_sha256},
-        {NULL, 0, NULL},
+        {"tensor_bytes", 1, tensor_bytes},   {"tensor_bytes", 2, tensor_bytes},
+        {"tensor_hash", 1, tensor_hash},     {"tensor_sha256", 1, tensor_sha256},
+        {"tensor_sha256", 2, tensor_sha256}, {NULL, 0, NULL},
     };
     return sql_register(db, functions, SQL_FLAGS_READS, &k->shared);
 }

@@ -1,4 +1,4 @@
-# tensor_bytes, tensor_sha256, tensor_values, extent, and the functions of dtypes and ids.
+# tensor_bytes, tensor_sha256, tensor_hash, tensor_values, extent, and the functions of dtypes and ids.
 sql() {
     echo "$ $*"
     "$CKPTDB_BIN" --csv --headers "$@" || echo "status $?"
@@ -23,6 +23,16 @@ done
 one=$(id fortran.npy)
 # The bytes are C order, little-endian: what sha256sum says of the raw form.
 [ "$("$CKPTDB_BIN" get fortran.npy fortran --format raw | sha256sum | cut -d' ' -f1)" = "$("$CKPTDB_BIN" "SELECT tensor_sha256($one)")" ] && echo 'same sha256'
+# One tensor's hash is what a sweep over its checkpoint finds, at the sizes of blocks, too.
+for bytes in 0 1 1048575 1048576 1048577 2097152; do
+    { printf '\x93NUMPY\x01\x00\x76\x00'; printf "%-117s\n" "{'descr': '|u1', 'fortran_order': False, 'shape': ($bytes,), }"
+      seq 1000000 | head -c "$bytes"; } >"size_$bytes.npy"
+done
+mkdir sized && mv size_*.npy sized
+"$CKPTDB_BIN" -d hashed.db import sized >/dev/null 2>&1
+"$CKPTDB_BIN" -d hashed.db --csv "SELECT id, tensor_hash(id) AS hash FROM tensor ORDER BY id" >alone.csv
+"$CKPTDB_BIN" -d hashed.db hash >/dev/null 2>&1
+"$CKPTDB_BIN" -d hashed.db --csv "SELECT id, hash FROM tensor ORDER BY id" | cmp - alone.csv && echo "same hashes: $(wc -l <alone.csv)"
 sql "SELECT count(*), min(position), max(position) FROM tensor_values($one, 2)"
 sql "SELECT position, idx FROM tensor_values($one, 2, 3)"
 sql "SELECT count(*) FROM tensor_values($one, 1000000)"

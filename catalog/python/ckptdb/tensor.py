@@ -300,13 +300,11 @@ class Tensor:
         return self.id
 
     def hash(self) -> str:
-        """The hash of its contents, as the column `hash` has it; its checkpoint is hashed if it was not."""
-        row = self._owner.catalog.sql("SELECT hash FROM tensor WHERE id = ?", [self._catalogued()]).fetchone()
-        if row and row[0] is None:
-            self._owner.catalog.hash(self._owner.id)
-            row = self._owner.catalog.sql("SELECT hash FROM tensor WHERE id = ?", [self._catalogued()]).fetchone()
+        """The hash of its contents, as the column `hash` has it; computed, of this tensor alone, if it is not known."""
+        row = self._owner.catalog.sql("SELECT coalesce(hash, tensor_hash(id)) FROM tensor WHERE id = ?",
+                                      [self._catalogued()]).fetchone()
         if not row or row[0] is None:
-            raise errors.Missing(f"{self.name}: its bytes cannot be read")
+            raise errors.Missing(f"{self.name}: it has no bytes, or strings")
         return str(row[0])
 
     def sha256(self) -> str:
