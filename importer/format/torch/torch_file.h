@@ -8,7 +8,7 @@
  * sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
 void torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
 
-/* torch_variables.c */
+/* pickle.c */
 /* State the variables of a layer that Keras has pickled into an .npz, under t->prefix and their keys. The caller
  * sets job, arena, source (the pickle), run, prefix and member of the tree, and releases it. */
 void torch_variables_state(struct torch_tree *t, struct error *err);
