@@ -150,6 +150,10 @@ struct sqlite3 *ckptdb_sqlite(ckptdb *);
  * reason of the last one, and what to do instead; "" before any. */
 const char *ckptdb_refused(const ckptdb *);
 
+/* Why the last call of SQLite on this connection failed: sqlite3_errmsg(), or ckptdb_refused(), or which page of the
+ * catalog's file is damaged, and what to do. Until the next call. */
+const char *ckptdb_why(ckptdb *);
+
 /* Callbacks during long work. Each may be NULL. */
 struct ckptdb_watch {
     size_t size; /* of this struct */

@@ -13,7 +13,7 @@
 #include "catalog/base/work.h"
 #include "catalog/data/model/step.h"
 #include "catalog/db/classes.h"
-#include "catalog/db/writer.h"
+#include "catalog/db/write/writer.h"
 #include "importer/job/job_run.h"
 #include "importer/job/known.h"
 #include "importer/walk/walk.h"

@@ -5,3 +5,10 @@ CREATE TABLE IF NOT EXISTS _layout_checks (
   id      INTEGER PRIMARY KEY,   -- _layouts.id
   checks  BLOB NOT NULL          -- 4 bytes for each column of 512 tensors
 ) STRICT;
+
+-- Checksums of the file's pages (catalog/db/page_sums.h), in one row. An earlier program does not write them; its
+-- writing makes those that are there count for nothing.
+CREATE TABLE IF NOT EXISTS _page_sums (
+  id    INTEGER PRIMARY KEY,   -- 1
+  sums  BLOB NOT NULL          -- 4 bytes each: the change counter for which they hold, then one for each page
+) STRICT;

@@ -1,6 +1,6 @@
 -- 17_content_drop.sql - when a checkpoint is indexed again, or removed, its hashes, statistics and
 -- findings of verify are deleted. (Not at once if another program had indexed it: its tensors may
--- turn out to be the same, see catalog/db/write_outdated.c.)
+-- turn out to be the same, see catalog/db/write/write_outdated.c.)
 CREATE TRIGGER _content_changed AFTER UPDATE OF imported ON _checkpoints
 WHEN NOT EXISTS (SELECT 1 FROM _outdated WHERE id = old.id)
 BEGIN

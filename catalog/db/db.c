@@ -12,6 +12,7 @@
 #include "catalog/db/alike.h"
 #include "catalog/db/classes.h"
 #include "catalog/db/labels.h"
+#include "catalog/db/page_sums.h"
 #include "catalog/db/schema.h"
 
 #define CREATE_MS      1000 /* longer than from creating a file to locking it */
@@ -61,7 +62,7 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db, st
                 (mode == DB_READ     ? SQLITE_OPEN_READONLY
                  : !may_create(mode) ? SQLITE_OPEN_READWRITE
                                      : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    int rc = sqlite3_open_v2(uri, db, flags, NULL);
+    int rc = sqlite3_open_v2(uri, db, flags, page_sums_vfs());
     free(uri);
     if (rc != SQLITE_OK)
         return error_set(err, ERR_IO, path, NO_OFFSET, "cannot open the catalog: %s",
@@ -411,8 +412,10 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
     /* trusted_schema stays on, because views need JSON functions, which SQLite 3.40 does not
      * declare innocuous. Functions that read files are DIRECTONLY, so a foreign schema cannot
      * call them. */
-    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) == OK)
+    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) == OK) {
+        page_sums_load(db, "main");
         check_identity(db, path, mode, wait, err);
+    }
     if (err->status != OK)
         goto fail;
     sqlite3_busy_timeout(db, DB_BUSY_MS);
@@ -427,5 +430,6 @@ fail:
 
 void db_close(sqlite3 *db)
 {
+    page_sums_save(db);
     sqlite3_close(db);
 }

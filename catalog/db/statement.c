@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/db/page_sums.h"
+
 /* Whether a constraint failed that no SQL but our own can break: one of storage. */
 static bool contradicts(int rc, const char *message)
 {
@@ -23,6 +25,12 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
     if (contradicts(rc, what))
         return error_set(err, status, file, NO_OFFSET,
                          "damaged by another program, which changed its tables; " DB_IMPORT_ANEW);
+    const char *damaged = NULL;
+    const uint32_t page = page_sums_damaged(db, &damaged);
+    if (page && status == ERR_IO)
+        return error_set(err, ERR_CORRUPT, damaged, NO_OFFSET, PAGE_DAMAGED, page);
+    if (rc == SQLITE_CORRUPT)
+        return error_set(err, ERR_CORRUPT, file, NO_OFFSET, "%s; " DB_IMPORT_ANEW, what);
     return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "", doing ? ": " : "",
                      what);
 }

@@ -23,6 +23,9 @@
     "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "               \
     "`man ckptdb` says how maps of your own come along"
 
+/* With the page that page_sums_damaged() has. */
+#define PAGE_DAMAGED "the catalog is damaged: page %u is not what was written; " DB_IMPORT_ANEW
+
 /* Set *err from the connection's last error; `doing` may be NULL. Where storage contradicts itself, as
  * after another program has changed it, it says so in place of a constraint's text. */
 enum status db_error(sqlite3 *, const char *doing, struct error *err);

@@ -120,6 +120,10 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, const char *whose, st
     const char *rest = "";
     sqlite3_stmt *extra = NULL;
     const int rc = sqlite3_prepare_v2(db, sql, -1, &s, &rest);
+    if (rc == SQLITE_CORRUPT) {
+        db_error(db, NULL, err);
+        return NULL;
+    }
     if (rc != SQLITE_OK && rc != SQLITE_AUTH) {
         error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
         return NULL;
@@ -363,6 +367,8 @@ enum status selection_run(sqlite3 *db, const struct selection *want, struct expo
     }
     if (err->status == OK && rc == SQLITE_INTERRUPT)
         error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    else if (err->status == OK && rc == SQLITE_CORRUPT)
+        db_error(db, NULL, err);
     else if (err->status == OK && rc != SQLITE_DONE)
         error_set(err, ERR_ARGUMENT, want->sql ? "--sql" : NULL, NO_OFFSET, "%s",
                   sqlite3_errmsg(db));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/db/page_sums.h"
 #include "catalog/db/schema.h"
 #include "catalog/library/library.h"
 
@@ -121,4 +122,15 @@ void library_guard(ckptdb *c)
 const char *ckptdb_refused(const ckptdb *c)
 {
     return c->refused;
+}
+
+const char *ckptdb_why(ckptdb *c)
+{
+    const int rc = sqlite3_errcode(c->db);
+    const char *file = NULL;
+    const uint32_t page = page_sums_damaged(c->db, &file);
+    if (page && rc != SQLITE_AUTH && rc != SQLITE_INTERRUPT)
+        snprintf(c->refused, sizeof(c->refused), "%.200s: " PAGE_DAMAGED, file, page);
+    return rc == SQLITE_AUTH || (page && rc != SQLITE_INTERRUPT) ? c->refused
+                                                                 : sqlite3_errmsg(c->db);
 }

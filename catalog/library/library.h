@@ -22,7 +22,7 @@ struct ckptdb {
     struct lookup *lookup; /* NULL: not needed yet */
     struct ckptdb_watch watch;
     unsigned writing;  /* functions under way whose statements write storage */
-    char refused[400]; /* why a statement was "not authorized" */
+    char refused[600]; /* why a statement was "not authorized" */
 };
 
 /* From now on SQL may not write storage, unless `writing` is set. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/db/writer.h"
+#include "catalog/db/write/writer.h"
 #include "catalog/library/library.h"
 #include "importer/import.h"
 #include "importer/walk/unread.h"

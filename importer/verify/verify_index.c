@@ -9,8 +9,9 @@
 #include "catalog/base/work.h"
 #include "catalog/data/store/directory.h"
 #include "catalog/data/store/store.h"
+#include "catalog/db/page_sums.h"
 #include "catalog/db/schema.h"
-#include "catalog/db/writer.h"
+#include "catalog/db/write/writer.h"
 #include "importer/job/job_run.h"
 #include "importer/verify/verifier.h"
 
@@ -144,6 +145,7 @@ static void attach_known(struct verifier *v)
                                                   SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
         error_memory(v->err);
     free(uri);
+    page_sums_load(v->fresh, "known");
     if (v->err->status == OK)
         db_exec(v->fresh, schema_text("schema/verify/views.sql"), v->err);
 }

@@ -103,7 +103,7 @@ static bool run_to_end(struct session *s, sqlite3_stmt *stmt)
 {
     const bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !good && !session_interrupted)
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     return good;
 }

@@ -207,7 +207,7 @@ static int map_check_command(struct session *s, const struct args *args)
         if (status == STATUS_FINE && sqlite3_column_int(stmt, 1))
             status = STATUS_NO;
     } else {
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     }
     sqlite3_finalize(stmt);
     return status;
@@ -229,7 +229,7 @@ static int delete (struct session *s, const struct args *args)
     if (rc == SQLITE_ROW)
         rc = sqlite3_step(stmt);
     if (stmt && rc != SQLITE_DONE)
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     if (shipped && rc == SQLITE_DONE)
         complain("'%s' came with the program: the next import brings it back", name);

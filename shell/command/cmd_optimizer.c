@@ -51,7 +51,7 @@ static bool spec_good(struct session *s, const char *path, const char *spec)
         return false;
     bool good = false;
     if (sqlite3_step(stmt) != SQLITE_ROW)
-        complain("%s: %s", path, sqlite3_errmsg(s->db));
+        complain("%s: %s", path, ckptdb_why(s->open));
     else if (sqlite3_column_text(stmt, 0))
         complain("%s: %s", path, sqlite3_column_text(stmt, 0));
     else
@@ -68,7 +68,7 @@ static bool store(struct session *s, const char *name, const char *spec)
                                          "ss", name, spec);
     bool stored = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !stored)
-        complain("cannot store the optimizer: %s", sqlite3_errmsg(s->db));
+        complain("cannot store the optimizer: %s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     return stored;
 }
@@ -117,7 +117,7 @@ static int verify_state(struct session *s, const struct args *args)
         if (status == STATUS_FINE && sqlite3_column_int64(stmt, 1) > 0)
             status = STATUS_NO;
     } else {
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     }
     sqlite3_finalize(stmt);
     return status;
@@ -133,7 +133,7 @@ static int delete_one(struct session *s, const struct args *args)
         session_prepare(s, "DELETE FROM optimizer WHERE name = ?1", "s", args->operand[1]);
     bool gone = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !gone)
-        complain("cannot delete the optimizer: %s", sqlite3_errmsg(s->db));
+        complain("cannot delete the optimizer: %s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     return gone ? render_report_of(s, "SELECT json_object('deleted', ?1)", args->operand[1])
                 : STATUS_TROUBLE;
@@ -152,7 +152,7 @@ static sqlite3_stmt *infer_all(struct session *s, sqlite3_int64 checkpoint)
     if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         return stmt;
     if (stmt)
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     return NULL;
 }

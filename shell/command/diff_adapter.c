@@ -41,7 +41,7 @@ bool diff_adapter_fill(struct session *s, int64_t base, int64_t adapter, const c
     sqlite3_stmt *stmt = session_prepare(s, fill_sql, "iis", base, adapter, names);
     bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !good && !session_interrupted)
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     stmt = good ? session_prepare(s, refused_sql, "") : NULL;
     while (session_row(s, stmt)) {

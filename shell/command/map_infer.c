@@ -178,7 +178,7 @@ static bool sql_failed(struct inferring *i)
         i->err.status = session_interrupted ? CKPTDB_INTERRUPTED : CKPTDB_IO;
         i->err.offset = CKPTDB_NO_OFFSET;
         snprintf(i->err.message, sizeof(i->err.message), "map check: %s",
-                 sqlite3_errmsg(i->session->db));
+                 ckptdb_why(i->session->open));
     }
     return false;
 }

@@ -49,7 +49,7 @@ static int answer(struct session *s, const struct question *q)
     int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
     bool matched = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
     if (stmt && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     sqlite3_finalize(stmt);
     if (rc == SQLITE_DONE &&
         session_number(s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1", "is",

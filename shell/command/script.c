@@ -47,8 +47,7 @@ static void show_context(const char *sql, size_t at)
 static void say_refused(struct session *s, const char *sql, size_t start, const struct origin *from)
 {
     int offset = sqlite3_error_offset(s->db);
-    const bool refused = sqlite3_errcode(s->db) == SQLITE_AUTH;
-    const char *why = refused ? ckptdb_refused(s->open) : sqlite3_errmsg(s->db);
+    const char *why = ckptdb_why(s->open);
     size_t at = start + (offset > 0 ? (size_t)offset : 0);
     unsigned line = from->line;
     for (size_t i = 0; i < at; i++)

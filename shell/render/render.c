@@ -455,8 +455,7 @@ static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
         status = STATUS_INTERRUPTED;
     } else if (rc != SQLITE_IOERR_WRITE) {
         s->failed = true;
-        complain("%s", rc == SQLITE_NOMEM ? "no memory for the result"
-                                          : sqlite3_errmsg(sqlite3_db_handle(stmt)));
+        complain("%s", rc == SQLITE_NOMEM ? "no memory for the result" : ckptdb_why(s->open));
     }
     sqlite3_finalize(stmt);
     for (int i = 0; r.names && i < r.columns; i++)

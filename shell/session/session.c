@@ -265,7 +265,7 @@ bool session_output(struct session *s, const char *target)
 static void say_unread(struct session *s)
 {
     if (!session_interrupted)
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", ckptdb_why(s->open));
     s->unread = s->failed = true;
 }
 

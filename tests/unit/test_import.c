@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "catalog/data/model/step.h"
-#include "catalog/db/writer.h"
+#include "catalog/db/write/writer.h"
 #include "catalog/sql/open.h"
 
 /* --- cases ------------------------------------------------------------------------------ */

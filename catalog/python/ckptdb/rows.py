@@ -113,10 +113,9 @@ class Rows:
     def _check(self, code: int) -> None:
         calls.raised()
         if code:
-            message = errors.text(lib.sqlite3_errmsg(lib.ckptdb_sqlite(self._catalog._db[0])))
-            refused = errors.text(lib.ckptdb_refused(self._catalog._db[0])) if code & 0xFF == 23 else None
+            message = errors.text(lib.ckptdb_why(self._catalog._db[0]))
             kind = {9: errors.Interrupted, 5: errors.Busy, 7: errors.Memory}.get(code & 0xFF, errors.Error)
-            raise kind(refused or message or "")
+            raise kind(message or "")
 
     def _fetch(self) -> None:
         """The next batch, in place of the last."""

@@ -1,7 +1,7 @@
 /*
  * write_rows.c - the statements of the writer, and the table that feeds them.
  */
-#include "catalog/db/write_rows.h"
+#include "catalog/db/write/write_rows.h"
 
 #include <stdlib.h>
 

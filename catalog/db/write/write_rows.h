@@ -13,7 +13,7 @@
 
 #include "catalog/data/model/batch.h"
 #include "catalog/db/db.h"
-#include "catalog/db/writer.h"
+#include "catalog/db/write/writer.h"
 
 #define SHIFT TENSOR_ORD_BITS
 

@@ -10,7 +10,7 @@
 #include "catalog/data/model/checks.h"
 #include "catalog/data/model/module_sums.h"
 #include "catalog/db/alike.h"
-#include "catalog/db/write_rows.h"
+#include "catalog/db/write/write_rows.h"
 
 /* --- layouts ---------------------------------------------------------------------------- */
 

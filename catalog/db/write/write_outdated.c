@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "catalog/db/ids.h"
-#include "catalog/db/write_rows.h"
+#include "catalog/db/write/write_rows.h"
 
 static const char note[] =
     "CREATE TEMP TABLE IF NOT EXISTS was_checkpoint AS SELECT * FROM _checkpoints WHERE 0;"

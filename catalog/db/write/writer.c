@@ -1,4 +1,4 @@
-#include "catalog/db/writer.h"
+#include "catalog/db/write/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "catalog/db/ids.h"
 #include "catalog/db/labels.h"
-#include "catalog/db/write_rows.h"
+#include "catalog/db/write/write_rows.h"
 
 #define COMMIT_SECONDS 2 /* the most work that a kill can undo */
 
