@@ -20,6 +20,16 @@ for base in cases/*/base; do
     ckptdb diff "$case/base/model.safetensors" "$case.safetensors" --values --quiet
 done
 
+echo '-- renamed: as what is merged first and renamed after, what only the adapter has as well; names that collide are refused'
+renamed=(--rename '^(.)=m/\1' --prefix m/=n.)
+for case in classifier tied_head dora_embedding; do
+    ckptdb export "$case/base/model.safetensors" "renamed_$case.safetensors" "${renamed[@]}" --merge "$case/adapter/adapter_model.safetensors"
+    ckptdb -d :memory: export "$case.safetensors" "after_$case.safetensors" "${renamed[@]}"
+    ckptdb -d :memory: diff "renamed_$case.safetensors" "after_$case.safetensors" --values
+done
+ckptdb export classifier/base/model.safetensors refused.safetensors --merge classifier/adapter/adapter_model.safetensors --rename 'score|lm_head=x' --rename 'x\.weight|model.norm.weight=same'; echo "status $?"
+rm -f renamed_*.safetensors after_*.safetensors
+
 echo '-- tree and diff'
 ckptdb tree patterns/adapter/adapter_model.safetensors
 ckptdb tree cases/tied_head/adapter | tail -n 6

@@ -4,7 +4,7 @@ cp "$TESTS/fixtures/real/safetensors/tied/data/tied.safetensors" models/a.safete
 cp models/a.safetensors models/b.safetensors
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" hash >/dev/null
-before=$(sqlite3 "$CKPTDB" .dump | sha256sum)
+before=$(sqlite3 "$CKPTDB" .dump | grep -v 'INTO _page_sums' | sha256sum)
 try() { # STATEMENT...
     for each; do
         echo "$ $each"
@@ -34,7 +34,7 @@ printf 'SELECT 1;\nDELETE\nFROM _files;\n' | "$CKPTDB_BIN" -f - 2>&1
 echo "status $?"
 try ".read $(echo 'UPDATE _files SET size = 0' >write.sql; echo write.sql)"
 "$CKPTDB_BIN" export --sql 'DELETE FROM _labels RETURNING id AS tensor_id, name AS new_name' out.npz 2>&1
-[ "$before" = "$(sqlite3 "$CKPTDB" .dump | sha256sum)" ] && echo 'the catalog is as it was'
+[ "$before" = "$(sqlite3 "$CKPTDB" .dump | grep -v 'INTO _page_sums' | sha256sum)" ] && echo 'the catalog is as it was'
 echo '--- in another program'
 sqlite3 "$CKPTDB" 'DELETE FROM checkpoint' 2>&1
 echo '--- not refused'
