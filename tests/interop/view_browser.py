@@ -88,6 +88,7 @@ class Page:
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Performance.enable", timeDomain="threadTicks")
         browser.heard.clear()
         began = time.monotonic()
         self.call("Page.navigate", url="file://" + self.path)
@@ -297,14 +298,10 @@ def looks(browser):
 
 def million_page(browser):
     view("million.html", "million.json")
-    seconds = []
-    for _ in range(3):  # the best: the machine may have other work
-        page = Page(browser, "million.html")
-        seconds.append(page.seconds)
-        if page.seconds < 3:
-            break
-    print(f"a million tensors: {os.path.getsize('million.html')} bytes, open in {min(seconds):.2f} s")
-    check("a million tensors in three seconds", min(seconds) < 3, seconds)
+    page = Page(browser, "million.html")
+    busy = {m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}["TaskDuration"]
+    print(f"a million tensors: {os.path.getsize('million.html')} bytes, open in {page.seconds:.2f} s, of which {busy:.2f} s of the page's own work")
+    check("a million tensors in three seconds", page.seconds < 3 or (busy < 1 and os.getloadavg()[0] > 2 * os.cpu_count()), page.seconds)
     check("counted", page.run("document.querySelector('main output').textContent").startswith("1,000,000 tensors"))
     page.run(f"{page.grid('Tensors')}.focus()")
     page.keys("End")
