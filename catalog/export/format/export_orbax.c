@@ -33,9 +33,9 @@ static void check_setting(struct export_layout *l)
                   "--option ocdbt=%.60s: expected true or false", value);
 }
 
-/* Files and folders of Orbax's own beside those of arrays. */
-static const char *const own_names[] = {"_METADATA", "_CHECKPOINT_METADATA", "_sharding",
-                                        "array_metadatas", "manifest.ocdbt"};
+/* Files and folders of Orbax's own beside those of arrays; it takes a "checkpoint" for Flax's file. */
+static const char *const own_names[] = {"checkpoint", "_METADATA",       "_CHECKPOINT_METADATA",
+                                        "_sharding",  "array_metadatas", "manifest.ocdbt"};
 
 static bool export_orbax_holds(const struct export_tensor *t, struct text *why,
                                const char **instead)
