@@ -7,7 +7,7 @@
 #ifndef CKPTDB_GGUF_FACTS_H
 #define CKPTDB_GGUF_FACTS_H
 
-#include "catalog/db/sqlite.h"
+#include "catalog/db/statement.h"
 #include "catalog/export/export.h"
 
 /*
