@@ -608,7 +608,7 @@ struct ckptdb_export_options {
     struct ckptdb_exported *done;      /* filled in after it; or NULL */
     const struct ckptdb_merge *merges; /* adapters, merged in this order; NULL: none */
     size_t merge_count;
-    /* More checkpoints, whose tensors follow those of `checkpoint`; selected, mapped and renamed as they are. NULL:
+    /* More checkpoints, whose tensors follow `checkpoint`'s; selected, mapped and renamed as they are. NULL:
      * none. Without a query, a target and adapters */
     const int64_t *joined;
     size_t joined_count;

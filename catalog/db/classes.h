@@ -23,7 +23,7 @@ enum class_verdict {
 struct classes *classes_load(struct sqlite3 *, struct error *err);
 void classes_free(struct classes *);
 
-/* What a name is taken for, the first `module_len` bytes of which are its module; *why is the row's, or
+/* What a name is taken for, whose first `module_len` bytes are its module; *why is the row's, or
  * "". `classes` NULL: nothing is known. A name may reach a module through another
  * ("torch.serialization", "os.system"): that is as dangerous as the plain one. */
 enum class_verdict classes_judge(const struct classes *, const char *name, size_t len,
@@ -32,7 +32,7 @@ enum class_verdict classes_judge(const struct classes *, const char *name, size_
 /* A digest of all rows: what was read with others has to be read anew. */
 uint64_t classes_digest(const struct classes *);
 
-/* Put the shipped rows into a catalog that has none or those of another program; what a user wrote or
+/* Put the shipped rows into a catalog that has none or another program's; what a user wrote or
  * edited stays. Writes nothing if all are up to date. Inside a transaction or outside. */
 void classes_install(struct sqlite3 *, struct error *err);
 

@@ -185,7 +185,7 @@ enum status export_plan_cast(struct export_plan *, const char *dtype, struct err
 /* Give them the names that a rename makes. Returns whether any changed. */
 bool export_plan_rename(struct export_plan *, const struct rename *, struct error *err);
 
-/* Where tensors of several joined checkpoints have one name, keep those of the first or the last. */
+/* Where joined checkpoints share a tensor's name, keep the first's or the last's. */
 void export_plan_prefer(struct export_plan *, bool last, struct error *err);
 
 /* Refuse problems with the whole: nothing or too much selected, names used twice, what the format

@@ -135,7 +135,7 @@ struct tensor_cursor {
 
     /* IN_FILE: it goes through the files, and through the checkpoints for what is in none. */
     bool unfiled;          /* this is for what is in none */
-    struct strmap filed;   /* of a layout's id, or that of a checkpoint and 1, to a struct filed */
+    struct strmap filed;   /* a layout's id, or a checkpoint's and 1, to a struct filed */
     struct arena of_filed; /* all of these; given back when it is FILED_BYTES */
     struct {
         int64_t position;

@@ -37,7 +37,7 @@ typedef int groups_filter(void *of, struct layout *, const uint32_t **ords, uint
 /* All tensors in the order of a plan's keys; with a filter, which may be NULL, only what it lets through. */
 int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *,
                    groups_filter *, void *of);
-/* Put *count tensors of a layout in the order of a plan's keys, those of one key as they were, or only
+/* Put *count tensors of a layout in the order of a plan's keys, where equal keys stay as they were, or only
  * the first of these (EACH_KEY); `ords` NULL: all. */
 int groups_sort_layout(struct blocks *, const struct tensor_plan *, struct layout *,
                        const uint32_t *ords, uint32_t *count, uint32_t *sorted);

@@ -49,7 +49,7 @@ enum tensor_access {
 };
 
 enum tensor_order {
-    /* By checkpoint, and those of one by the keys if there are any, then by ord. */
+    /* By checkpoint, within one by the keys if any, then by ord. */
     IN_FILES,      /* by the checkpoint's id: the files' order */
     IN_CHECKPOINT, /* by its name */
     IN_PATH,       /* by its path */

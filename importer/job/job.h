@@ -117,8 +117,8 @@ enum status job_meta_null(struct job *, const char *key);
 void job_meta_neighbour(struct job *, const char *name);
 /* The same for one that was found by the next two. */
 void job_meta_beside(struct job *, const char *name, const char *path);
-/* The name of the `at`th file that may describe a checkpoint, a file or a folder, from beside it: those of
- * its format, and those of a trainer, if it is named like a model. NULL: no more. */
+/* The name of the `at`th file that may describe a checkpoint, a file or a folder, from beside it: first
+ * its format's, then a trainer's, if it is named like a model. NULL: no more. */
 const char *job_beside(const struct format *, const char *path, size_t at);
 /* The path of such a file, if it is there or that cannot be said; else NULL. */
 const char *job_beside_path(struct arena *, const char *primary, const char *name);

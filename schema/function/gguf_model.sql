@@ -2,7 +2,7 @@
 -- Hugging Face: what config.json says (gguf_config), and the tokenizer, from the texts of tokenizer.json and
 -- tokenizer_config.json beside the checkpoint ('{}': not there) and tokenizer.model's pieces ([[TEXT, SCORE, TYPE], ...]), in the order in which it is written. `value` NULL: llama.cpp
 -- needs it, and they do not say it. No rows: no architecture to which a shipped map leads. Names, types and defaults are
--- those of llama.cpp's conversion.
+-- as in llama.cpp's conversion.
 -- columns: ord, key, type, value
 -- parameters: :checkpoint, :tokenizer, :tokenizer_config, :pieces
 WITH

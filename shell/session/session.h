@@ -178,7 +178,7 @@ static inline bool session_wants_import(const struct session *s)
  * name are listed). A path that no catalog holds is left to session_wants_import(). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
-/* The path that can be imported of a name: all of it, or what is before its last @ (a step); malloc'ed.
+/* The path that can be imported of a name: the whole, or what is before its last @ (a step); malloc'ed.
  * NULL: there is none. */
 char *session_importable(const char *name);
 

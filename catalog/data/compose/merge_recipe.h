@@ -14,7 +14,7 @@
  * A, B, MAGNITUDE, ALPHA and ID are ids of tensors, W0 is the base before any step. A base of any rank is
  * a matrix here: its first axis are the rows, the others together the columns.
  *
- * All of it is float32, operation by operation as in PyTorch (product.h says how products are summed), and
+ * Everything is float32, operation by operation as in PyTorch (product.h says how products are summed), and
  * the result is rounded once. It does not depend on the processor or on threads.
  */
 #ifndef CKPTDB_MERGE_RECIPE_H

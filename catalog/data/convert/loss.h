@@ -2,7 +2,7 @@
  * loss.h - counts what a conversion between floats loses, by comparing input and output: numbers
  * that became infinite, zero or NaN. A complex element counts as two numbers. Where floats become
  * blocks, whoever wants that wants rounding, also to zero: only those count that their block makes infinite or
- * NaN, as float16 has no scale for it, or another number of it is no finite one.
+ * NaN, as float16 has no scale for it, or another of its numbers is not finite.
  */
 #ifndef CKPTDB_LOSS_H
 #define CKPTDB_LOSS_H

@@ -2,16 +2,16 @@
  * quantise.h - the source of the kernels that encode ggml's block types, compiled once for each target
  * (loops.h), with VECTOR bytes to a register. The layouts are those that ggml.c decodes.
  *
- * Every byte is that of ggml's reference quantisers, so a sum is made in the order of the
+ * Every byte is as ggml's reference quantisers write it, so a sum is made in the order of the
  * elements, and no product is fused with a sum (the compiler is told: -ffp-contract=off). What takes
  * most of the time, the search for the best scales of the parts of a block, has for this reason a part
  * of a block in each lane of a vector, not neighbours in a row.
  *
  * ggml converts floats to integers that do not fit them where a block has infinities, NaN or nothing
- * but numbers below 2^-126. C does not define that. Here it is what x86-64 makes of it: truncated to
- * 32 bits, of which the lowest are taken; INT32_MIN if it does not fit even these, and for NaN.
+ * but numbers below 2^-126. C does not define that. Here it is as on x86-64: truncated to
+ * 32 bits, the lowest; INT32_MIN if it does not fit even these, and for NaN.
  * NaNs are those without a payload.
- * Where ggml leaves the codes of a block of zeros undefined (iq4_nl), they are those of the least magnitude.
+ * Where ggml leaves the codes of a block of zeros undefined (iq4_nl), they name the least magnitude.
  */
 #include <float.h>
 #include <math.h>
@@ -133,7 +133,7 @@ HELPER void put_codes(int32_v row, size_t n, uint8_t *codes)
 
 /* --- one block, one scale ----------------------------------------------------------------- */
 
-/* Bits of the largest magnitude; those of NaN are above infinity's. */
+/* Bits of the largest magnitude; NaN's are above infinity's. */
 HELPER uint32_t largest_bits(const float *x, size_t n)
 {
     uint32_t most = 0;
@@ -291,7 +291,7 @@ HELPER void encode_q5_1(const float *x, uint8_t *out)
     pack_halves(codes, 16, out + 8);
 }
 
-/* The power of two is two below that of the largest; then the nearest of the 16 values, of equally near
+/* The power of two is two below the largest's; then the nearest of the 16 values, of equally near
  * ones the first. */
 HELPER void encode_mxfp4(const float *x, uint8_t *out)
 {
@@ -804,7 +804,7 @@ HELPER void take(const uint8_t *in, size_t n, float *out)
     }
 }
 
-/* The bits of NaN that are no sign would otherwise get into codes (nearest()), of several NaNs those of
+/* The bits of NaN that are no sign would otherwise get into codes (nearest()), of several NaNs the bits of
  * one that the compiler chooses. */
 HELPER void plain_nans(float *x, size_t n)
 {

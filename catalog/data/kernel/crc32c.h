@@ -16,7 +16,7 @@
 /* Extend `crc`, the CRC of earlier bytes (0: none), by `len` bytes. */
 uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len);
 
-/* The CRC of a, then b, from those of each; b has `len` bytes. */
+/* The CRC of a, then b, from each one's; b has `len` bytes. */
 uint32_t crc32c_combine(uint32_t a, uint32_t b, uint64_t len);
 
 /* For tests: the same with tables alone, as on any processor; and without carry-less products of

@@ -24,7 +24,7 @@ struct torch_pickle {
     unsigned count;
 };
 
-/* A global: "module\nname\n". A literal, as those of torch_pickle_word(). */
+/* A global: "module\nname\n". A literal, as torch_pickle_word() takes it. */
 void torch_pickle_global(struct torch_pickle *, const char *name);
 /* A string that recurs: a literal; any string. */
 void torch_pickle_word(struct torch_pickle *, const char *word);

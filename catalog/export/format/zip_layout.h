@@ -24,7 +24,7 @@ struct zip_layout {
     struct text text;
 };
 
-/* Place a member: `lead`, then the tensor (NULL: none), of which the member's header and `lead` become
+/* Place a member: `lead`, then the tensor (NULL: none), whose first bytes the member's header and `lead` become
  * lead_len. */
 void zip_member(struct zip_layout *, const char *name, struct bytes lead, struct export_tensor *t);
 

@@ -64,7 +64,7 @@ struct loader {
     bool ignores;
     struct entry *entry; /* in the order of application: phase, then ord */
     size_t entries;
-    struct strmap beside_star; /* a model's node to a leaf of it beside a subtree `*` */
+    struct strmap beside_star; /* a model's node to one of its leaves beside a subtree `*` */
     struct strmap targets;     /* place to the first entry that writes there, index + 1 */
     size_t at_root;            /* the same for the root */
     /* The entries at or above a leaf: scratch space of decide() */

@@ -319,7 +319,7 @@ class Catalog:
         return Maps(self)
 
     def infer(self, a: Named, b: Named) -> Inferred:
-        """Infer the map that turns the names of `a` into those of `b`."""
+        """Infer the map that turns `a`'s names into `b`'s."""
         return Inferred(self, self._id(a), self._id(b))
 
 

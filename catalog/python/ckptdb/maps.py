@@ -69,7 +69,7 @@ class Maps(MutableMapping): # type: ignore[type-arg]
 
 
 class Inferred:
-    """A map that turns the names of one checkpoint into those of another.
+    """A map that turns the names of one checkpoint into another's.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ def shape_of(text: Optional[str]) -> Tuple[int, ...]:
 
 
 class Part(NamedTuple):
-    """One index: slices of each dimension for the library, the shape of what it reads, that of the result."""
+    """One index: slices of each dimension for the library, the shape that it reads, the result's shape."""
 
     slices: Any
     read: Tuple[int, ...]
@@ -97,7 +97,7 @@ class Opened:
 
 
 class Tensor:
-    """A tensor of a checkpoint, or what a map makes of it; nothing is read before it is indexed.
+    """A tensor of a checkpoint, as stored or mapped; nothing is read before it is indexed.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Tensor:
         Outermost first.
     dtype : numpy.dtype or None
         One of ml_dtypes for bfloat16, float8 and the like; None for GGML's blocks (see `block`) and what
-        NumPy has no dtype for. `dtype_name` is the catalog's own name of it.
+        NumPy has no dtype for. `dtype_name` is the catalog's own name.
     block : str or None
         "q4_k" and the like; t[...] is float32 then.
     nbytes : int
@@ -240,7 +240,7 @@ class Tensor:
         return made[()] if not part.shape and index is not Ellipsis else made
 
     def numpy(self, dtype: Any = None) -> Array:
-        """All of it, converted by the library where a dtype is given: what does not fit is an error."""
+        """The whole tensor, converted by the library where a dtype is given: what does not fit is an error."""
         return self._read(whole(self.shape), None if dtype is None else dtypes.name_of(dtype))
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
@@ -250,7 +250,7 @@ class Tensor:
         return made if dtype is None else made.astype(dtype)
 
     def torch(self) -> Any:
-        """All of it, as a tensor of PyTorch."""
+        """The whole, as a tensor of PyTorch."""
         import torch
         made = self.numpy()
         if made.dtype.kind == "V" or made.dtype.name.startswith(("bfloat", "float8")): # ml_dtypes
@@ -262,7 +262,7 @@ class Tensor:
         return torch.from_numpy(made)
 
     def jax(self) -> Any:
-        """All of it, as an array of JAX."""
+        """The whole, as an array of JAX."""
         import jax.numpy
         return jax.numpy.asarray(self.numpy())
 
