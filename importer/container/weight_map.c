@@ -391,8 +391,7 @@ static void report_differences(struct job *job, const struct weight_map *m)
 
 /* Read a shard. If it cannot be used, that is one issue instead of one for each of its tensors; lack
  * of memory is the job's. */
-static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
-                        weight_shard_reader *read)
+static void index_shard(struct job *job, struct weight_map *m, uint32_t number)
 {
     char what[320];
     struct error err = {.offset = NO_OFFSET};
@@ -406,7 +405,7 @@ static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
         error_code(&err, "missing-shard");
     }
     if (err.status == OK)
-        read(job, &in, &err);
+        job->format->read_shard(job, &in, &err);
     if (err.status == OK || job->err->status != OK)
         return;
     if (err.status == ERR_MEMORY)
@@ -418,12 +417,12 @@ static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
     shard->lost = m->any_lost = true;
 }
 
-enum status weight_map_index(struct job *job, weight_shard_reader *read)
+enum status weight_map_index(struct job *job)
 {
     struct weight_map m;
     if (weight_map_read(job, &m) == OK)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            index_shard(job, &m, i, read);
+            index_shard(job, &m, i);
     if (job->err->status == OK)
         report_differences(job, &m);
     strmap_release(&m.names);

@@ -8,7 +8,7 @@
  *
  *   static void read_shard(struct job *job, const struct weight_source *in, struct error *err)
  *       ... per tensor: if (weight_map_wants(job, in, name, len)) emit it, in->map->nbytes += its bytes
- *   return weight_map_index(job, read_shard);
+ *   const struct format format_x = {.name = ..., WEIGHT_MAP_SET(".bin", read_shard)};
  */
 #ifndef CKPTDB_WEIGHT_MAP_H
 #define CKPTDB_WEIGHT_MAP_H
@@ -51,7 +51,12 @@ struct weight_map {
     size_t stray_count, stray_space;
 };
 
-/* The next three are for a format with a shard_suffix: its .probe, .loaded_first and .claim. */
+/* What a format is whose shards' names end in `suffix`. `reader` emits the tensors of a shard; damage goes to its
+ * *err: the shard is then reported as lost. */
+#define WEIGHT_MAP_SET(suffix, reader)                                                             \
+    .suffixes = suffix ".index.json", .set = true, .probe = weight_map_probe,                      \
+    .loaded_first = weight_map_single, .claim = weight_map_claim, .index = weight_map_index,       \
+    .shard_suffix = suffix, .read_shard = reader
 
 /* 64 if the text says "weight_map" and names files with the suffix; 8 if only the file's own name
  * looks like such an index. */
@@ -71,12 +76,9 @@ struct weight_source {
     struct source *source;
 };
 
-/* Emits the tensors of a shard. Damage goes to *err: the shard is then reported as lost. */
-typedef void weight_shard_reader(struct job *, const struct weight_source *, struct error *err);
-
 /* Index the set whose index is the job's primary file: state its metadata as facts, read every shard
  * that it names, and report what the index and the shards do not agree on. */
-enum status weight_map_index(struct job *, weight_shard_reader *);
+enum status weight_map_index(struct job *);
 
 /* Remember a fact; its bytes must outlive the map. *before: the value this key had before; its
  * `at` is NULL if it had none. ERR_MEMORY. */

@@ -20,6 +20,7 @@ struct job;
 struct claim;
 struct source;
 struct format;
+struct weight_source;
 
 #define PROBE_HEAD_BYTES 4096 /* at the beginning of a file, or the whole file */
 #define PROBE_TAIL_BYTES 64   /* of its end; read only if no head decides */
@@ -104,8 +105,9 @@ struct format {
      * instead. NULL if it has no such rule. */
     bool (*loaded_first)(const struct format *, const char *name, struct text *out);
 
-    /* Of an index with a weight_map: how its shards' names end (container/weight_map.h). */
+    /* Of an index with a weight_map: how its shards' names end, and what reads one (container/weight_map.h). */
     const char *shard_suffix;
+    void (*read_shard)(struct job *, const struct weight_source *, struct error *err);
 
     /* Name the files of the same directory that belong to this checkpoint
      * (claim_take), which are then not checkpoints of their own. NULL: none. */

@@ -38,21 +38,10 @@ static void flax_read_shard(struct job *job, const struct weight_source *in, str
     error_clear(job->err);
 }
 
-static enum status flax_index_set(struct job *job)
-{
-    return weight_map_index(job, flax_read_shard);
-}
-
 const struct format format_flax_index = {
     .name = "flax-sharded",
     .summary = "Flax files with an index",
-    .suffixes = ".msgpack.index.json",
     .separator = '/',
-    .set = true,
     .beside = {"config.json"},
-    .probe = weight_map_probe,
-    .loaded_first = weight_map_single,
-    .shard_suffix = ".msgpack",
-    .claim = weight_map_claim,
-    .index = flax_index_set,
+    WEIGHT_MAP_SET(".msgpack", flax_read_shard),
 };

@@ -24,21 +24,10 @@ static void hdf5_read_shard(struct job *job, const struct weight_source *in, str
     in->map->nbytes += t.nbytes;
 }
 
-static enum status hdf5_sharded_index(struct job *job)
-{
-    return weight_map_index(job, hdf5_read_shard);
-}
-
 const struct format format_hdf5_sharded = {
     .name = "hdf5-sharded",
     .summary = "HDF5 shards with an index",
-    .suffixes = ".h5.index.json",
     .separator = '/',
-    .set = true,
     .beside = {"config.json", "generation_config.json"},
-    .loaded_first = weight_map_single,
-    .probe = weight_map_probe,
-    .shard_suffix = ".h5",
-    .claim = weight_map_claim,
-    .index = hdf5_sharded_index,
+    WEIGHT_MAP_SET(".h5", hdf5_read_shard),
 };

@@ -53,21 +53,10 @@ static void safetensors_read_shard(struct job *job, const struct weight_source *
         state_fact_once(job, m, m->shards[in->shard].name, &h.facts[i]);
 }
 
-static enum status safetensors_index_set(struct job *job)
-{
-    return weight_map_index(job, safetensors_read_shard);
-}
-
 const struct format format_safetensors_index = {
     .name = "safetensors-sharded",
     .summary = "safetensors shards with an index",
-    .suffixes = ".safetensors.index.json",
     .separator = '.',
-    .set = true,
     .beside = {"config.json", "generation_config.json", "adapter_config.json"},
-    .probe = weight_map_probe,
-    .loaded_first = weight_map_single,
-    .shard_suffix = ".safetensors",
-    .claim = weight_map_claim,
-    .index = safetensors_index_set,
+    WEIGHT_MAP_SET(".safetensors", safetensors_read_shard),
 };

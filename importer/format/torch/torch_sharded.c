@@ -53,26 +53,15 @@ static void torch_sharded_read(struct job *job, const struct weight_source *in, 
                            .emit = emit_wanted,
                            .set = &shard,
                            .no_facts = true};
+    job_sum_kind(job, "crc32");
     torch_file_state(&t, in->source, err);
     strmap_release(&shard.begun);
-}
-
-static enum status torch_sharded_index(struct job *job)
-{
-    job_sum_kind(job, "crc32");
-    return weight_map_index(job, torch_sharded_read);
 }
 
 const struct format format_torch_sharded = {
     .name = "torch-sharded",
     .summary = "PyTorch shards with an index",
-    .suffixes = ".bin.index.json",
     .separator = '.',
-    .set = true,
     .beside = {"config.json", "generation_config.json"},
-    .probe = weight_map_probe,
-    .loaded_first = weight_map_single,
-    .shard_suffix = ".bin",
-    .claim = weight_map_claim,
-    .index = torch_sharded_index,
+    WEIGHT_MAP_SET(".bin", torch_sharded_read),
 };
