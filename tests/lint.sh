@@ -57,7 +57,7 @@ grep -rHE --include='*.[ch]' '^# *include "(catalog|importer)/' shell | grep -vE
 [ ! -s "$log/found" ]
 verdict 'the shell includes catalog/ckptdb.h and what draws' $?
 # shellcheck disable=SC2046
-cc -o "$log/program" $(git ls-files 'shell/*.c' | sed -E 's#(.*)\.c#build/release/core/\1.o#') build/release/core/catalog/base/*.o build/release/core/catalog/data/model/module_tree.o \
+cc -o "$log/program" $(git ls-files 'shell/*.c' | sed -E 's#(.*)\.c#build/release/core/\1.o#') build/release/core/gen/page.o build/release/core/catalog/base/*.o build/release/core/catalog/data/model/module_tree.o \
     -Lbuild -lckptdb $(pkg-config --libs sqlite3 libpcre2-8 zlib) -ldl -lm -pthread >"$log/found" 2>&1 &&
     LD_LIBRARY_PATH=build/release "$log/program" --version >"$log/found" 2>&1
 verdict 'the shell links with libckptdb.so' $?
