@@ -139,11 +139,6 @@ static bool is_of_path(const struct labelled *c, struct step_place *place)
            (!c->run[place->run] || c->run[place->run] == '/');
 }
 
-static bool same_row(struct step_word a, struct step_word b)
-{
-    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
-}
-
 /* Add a checkpoint to those that share its run (files with a number each) or its step (parts of a
  * folder). The group's value is the first of a run, GROUP_MIXED if their names differ in more than the
  * number, or the best candidate for a step's model. */
@@ -172,8 +167,10 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
         l->list[*value].tied |= rank == least;
         if (rank < least)
             *value = i;
-    } else if (*value != GROUP_MIXED && !same_row(c->place.row, l->list[*value].place.row)) {
-        *value = GROUP_MIXED;
+    } else if (*value != GROUP_MIXED) {
+        const struct step_word row = l->list[*value].place.row;
+        if (row.len != c->place.row.len || memcmp(row.at, c->place.row.at, row.len) != 0)
+            *value = GROUP_MIXED;
     }
 }
 
@@ -333,16 +330,7 @@ static void make_name(struct labelling *l, struct labelled *c)
     text_release(&t);
 }
 
-/* Mark two checkpoints that share a name; of a step, what is no item keeps it. */
-static void take_both(struct labelled *a, struct labelled *b)
-{
-    const bool a_keeps = a->form == FORM_SHORT && !a->item && b->item;
-    const bool b_keeps = b->form == FORM_SHORT && !b->item && a->item;
-    a->taken |= !a_keeps;
-    b->taken |= !b_keeps;
-}
-
-/* Mark all checkpoints that share a name. Returns whether there are some. */
+/* Mark all checkpoints that share a name; of a step, what is no item keeps it. Returns whether any do. */
 static bool find_taken(struct labelling *l)
 {
     struct strmap names = {.err = l->err};
@@ -356,7 +344,9 @@ static bool find_taken(struct labelling *l)
         if (added) {
             *first = i;
         } else {
-            take_both(&l->list[*first], c);
+            struct labelled *a = &l->list[*first];
+            a->taken |= !(a->form == FORM_SHORT && !a->item && c->item);
+            c->taken |= !(c->form == FORM_SHORT && !c->item && a->item);
             any = true;
         }
     }

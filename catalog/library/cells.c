@@ -123,13 +123,6 @@ enum ckptdb_status ckptdb_cells_verify(ckptdb_cells *c, struct ckptdb_error *err
     return tensor_end(c->of, &err, error);
 }
 
-static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len, struct error *err)
-{
-    if (c->slices && !c->packed)
-        return reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err);
-    return reader_read(c->reader, begin, c->in, (size_t)len, err);
-}
-
 /* Load the elements around `position`. */
 static enum status library_cells_load(ckptdb_cells *c, uint64_t position, struct error *err)
 {
@@ -144,7 +137,11 @@ static enum status library_cells_load(ckptdb_cells *c, uint64_t position, struct
     if (!dtype_nbytes(own, first, &begin) || !dtype_nbytes(own, count, &len))
         return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
                          "not whole blocks of %s", own->name);
-    if (read_near(c, begin, len, err) != OK || tensor_files_as_indexed(c->tensor, err) != OK)
+    if (c->slices && !c->packed)
+        reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err);
+    else
+        reader_read(c->reader, begin, c->in, (size_t)len, err);
+    if (err->status != OK || tensor_files_as_indexed(c->tensor, err) != OK)
         return err->status;
     if (c->out != c->in && converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
         return err->status;
@@ -173,13 +170,6 @@ static void put_csv_string(struct text *out, struct bytes s)
     for (size_t i = 0; i < s.len; i++)
         text_add(out, at[i] == '"' ? "\"\"" : &at[i], at[i] == '"' ? 2 : 1);
     text_addc(out, '"');
-}
-
-/* From a position in the slice to that in the tensor. */
-static uint64_t position_in_tensor(const ckptdb_cells *c, uint64_t position)
-{
-    const struct stored_tensor *t = c->tensor;
-    return c->slices ? slice_position(c->slices, t->shape, t->rank, position) : position;
 }
 
 /* Words that are spelled as in Python, except in JSON, where the first three are null. */
@@ -236,8 +226,8 @@ static void library_cells_put_cell(ckptdb_cells *c, uint64_t position, enum ckpt
                                    struct error *err)
 {
     struct bytes s;
-    if (c->strings || c->packed)
-        position = position_in_tensor(c, position);
+    if (c->slices && (c->strings || c->packed)) /* from one in the slice to that in the tensor */
+        position = slice_position(c->slices, c->tensor->shape, c->tensor->rank, position);
     if (!c->strings) {
         if (library_cells_load(c, position, err) == OK)
             put_number(c, position - c->block_at, style, &c->spelled);

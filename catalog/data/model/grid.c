@@ -85,12 +85,6 @@ static bool own_codecs_of(const struct grid *g, struct own_codecs *list)
     return true;
 }
 
-static bool codecs_valid(const struct grid *g)
-{
-    struct own_codecs list;
-    return own_codecs_of(g, &list) && (!list.count || g->levels == 1);
-}
-
 static bool values_valid(const struct grid *g, uint64_t all)
 {
     for (uint64_t i = 0; i < g->value_count; i++) {
@@ -108,7 +102,10 @@ bool grid_valid(const struct grid *g, const uint64_t *shape, unsigned rank)
     if (rank >= UINT8_MAX || !g->level[0].shape || !levels_valid(g, rank) ||
         !grid_counts(shape, rank, g->level[0].shape, counts, &all))
         return false;
-    return g->in_files ? runs_valid(g, all) : values_valid(g, all) && codecs_valid(g);
+    struct own_codecs codecs;
+    if (g->in_files)
+        return runs_valid(g, all);
+    return values_valid(g, all) && own_codecs_of(g, &codecs) && (!codecs.count || g->levels == 1);
 }
 
 /* --- values ----------------------------------------------------------------------------- */
@@ -282,18 +279,12 @@ static void pack_values(struct text *out, const struct grid *g, struct own_codec
     }
 }
 
-static bool has_sources(const struct grid *g)
-{
-    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++)
-        if (grid_value_inline(&g->values[i]) && g->values[i].file != GRID_NO_FILE)
-            return true;
-    return false;
-}
-
 bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
 {
-    bool metadata = g->metadata != GRID_NO_FILE, sources = has_sources(g);
+    bool metadata = g->metadata != GRID_NO_FILE, sources = false;
     struct own_codecs codecs;
+    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++)
+        sources |= grid_value_inline(&g->values[i]) && g->values[i].file != GRID_NO_FILE;
     if (!own_codecs_of(g, &codecs))
         return false;
     packed_put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |

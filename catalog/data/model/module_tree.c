@@ -41,13 +41,6 @@ static bool grow_index(struct module_tree *t)
     return t->index != NULL;
 }
 
-static bool module_tree_grow(struct module_tree *t)
-{
-    struct module *nodes = list_grow(t->nodes, t->count, &t->space, sizeof(*nodes));
-    t->nodes = nodes ? nodes : t->nodes;
-    return nodes && t->count < UINT32_MAX && grow_index(t);
-}
-
 bool module_tree_init(struct module_tree *t, char separator, uint64_t names)
 {
     *t = (struct module_tree){.separator = separator, .index_space = 32};
@@ -166,8 +159,10 @@ static uint32_t node_of(struct module_tree *t, const char *name, size_t len)
         const char *found =
             depth + 1 < MODULE_DEPTH ? memchr(name + begin, t->separator, len - begin) : NULL;
         size_t end = found ? (size_t)(found - name) : len;
-        uint32_t *child =
-            module_tree_grow(t) ? module_tree_find(t, node, name + begin, end - begin) : NULL;
+        struct module *nodes = list_grow(t->nodes, t->count, &t->space, sizeof(*nodes));
+        t->nodes = nodes ? nodes : t->nodes;
+        const bool room = nodes && t->count < UINT32_MAX && grow_index(t);
+        uint32_t *child = room ? module_tree_find(t, node, name + begin, end - begin) : NULL;
         if (child && !*child && !own) {
             from = begin;
             own = arena_copy(&t->arena, name + begin, len - begin);
@@ -409,13 +404,6 @@ static uint32_t skip_folded(const struct module_tree *t, uint32_t node)
     return node;
 }
 
-/* The only child that is shown; 0 if there are several, or none. */
-static uint32_t only_child(const struct module_tree *t, const struct module *m)
-{
-    uint32_t child = skip_folded(t, m->first);
-    return child && !skip_folded(t, t->nodes[child].next) ? child : 0;
-}
-
 /* Write the label of a node, joined with its child while that is the only one and the node is not a
  * tensor itself: "a.b.c". Returns the last node. */
 static uint32_t module_tree_join(struct walk *w, uint32_t node)
@@ -423,8 +411,10 @@ static uint32_t module_tree_join(struct walk *w, uint32_t node)
     const struct module_tree *t = w->tree;
     text_reset(&w->label);
     w->failed |= !add_label(t, node, &w->label);
-    for (uint32_t child;
-         !w->apart && !t->nodes[node].kind && (child = only_child(t, &t->nodes[node]));) {
+    while (!w->apart && !t->nodes[node].kind) {
+        const uint32_t child = skip_folded(t, t->nodes[node].first);
+        if (!child || skip_folded(t, t->nodes[child].next))
+            break;
         node = child;
         text_addc(&w->label, t->separator);
         w->failed |= !add_label(t, node, &w->label);

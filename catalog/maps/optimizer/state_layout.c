@@ -443,14 +443,6 @@ static void add_place(struct finder *f, struct piece root, const struct folders 
     keep_place(f, place);
 }
 
-/* Add a place that says that the states in a folder are not looked at. */
-static void add_refused(struct finder *f, struct piece folder)
-{
-    struct optimizer_place place = new_place(f, folder);
-    place.error = TOO_MANY;
-    keep_place(f, place);
-}
-
 static bool state_layout_has(const struct finder *f, struct piece folder, const char *name)
 {
     for (size_t i = f->span.first; i < f->span.end; i++) {
@@ -529,8 +521,10 @@ static void state_layout_visit(struct finder *f, struct piece folder, bool filte
     /* After a failure a folder may be all of them. */
     if (in.count == 0 || failed(f))
         return;
-    if (in.many) {
-        add_refused(f, folder);
+    if (in.many) { /* the states in it are not looked at */
+        struct optimizer_place place = new_place(f, folder);
+        place.error = TOO_MANY;
+        keep_place(f, place);
     } else if (depth > DEPTH_MAX) {
         add_place(f, folder, NULL, filtered);
     } else if (state_layout_has(f, folder, "inner_states")) {
@@ -568,19 +562,12 @@ static bool begins(const char *name, size_t len, const char *folder)
     return len > strlen(folder) && memcmp(name, folder, strlen(folder)) == 0;
 }
 
-/* Whether T5X keeps parameters under target/; otherwise all tensors outside state/ are
- * parameters. */
-static bool has_target(const struct optimizer_held *leaves)
-{
-    for (size_t i = 0; i < leaves->count; i++)
-        if (begins(leaves->at[i].name, leaves->at[i].len, "target/"))
-            return true;
-    return false;
-}
-
 static void add_t5x(struct finder *f, const struct optimizer_params *params)
 {
-    const bool target = has_target(f->leaves);
+    bool target =
+        false; /* T5X keeps parameters there; otherwise all tensors outside state/ are some */
+    for (size_t i = 0; i < f->leaves->count; i++)
+        target |= begins(f->leaves->at[i].name, f->leaves->at[i].len, "target/");
     struct optimizer_place place = new_place(f, (struct piece){"", 0});
     place.params.root = NULL;
     for (size_t i = 0; i < params->count; i++)
