@@ -17,6 +17,7 @@
 #include "shell/command/script.h"
 #include "shell/line/complete.h"
 #include "shell/line/repl.h"
+#include "shell/session/fold.h"
 #include "shell/session/heap.h"
 
 /* A -c, a -f or positional SQL. */
@@ -70,7 +71,7 @@ static void print_help(FILE *out)
         fprintf(out, "--%s ", mode_names[i]);
     fputs("\n                         how rows are printed: box on a terminal, else plain rows\n\n",
           out);
-    help_print(out, NULL);
+    help_print(out, NULL, fold_columns(out));
 }
 
 static bool print_format(void *out, const struct ckptdb_format *f)

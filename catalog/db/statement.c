@@ -30,7 +30,7 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
     if (page && status == ERR_IO)
         return error_set(err, ERR_CORRUPT, damaged, NO_OFFSET, PAGE_DAMAGED, page);
     if (rc == SQLITE_CORRUPT)
-        return error_set(err, ERR_CORRUPT, file, NO_OFFSET, "%s; " DB_IMPORT_ANEW, what);
+        return error_set(err, ERR_CORRUPT, file, NO_OFFSET, "%.200s; " DB_IMPORT_ANEW, what);
     return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "", doing ? ": " : "",
                      what);
 }

@@ -1,9 +1,11 @@
 #include "shell/command/command.h"
+#include "shell/render/render.h"
 
 static int help_run(struct session *s, const struct args *args)
 {
+    const size_t columns = s->out_is_terminal ? render_columns() : 0;
     if (args->count == 0) {
-        help_print(s->out, NULL);
+        help_print(s->out, NULL, columns);
         return STATUS_FINE;
     }
     const char *name = args->operand[0] + (args->operand[0][0] == '.');
@@ -18,7 +20,7 @@ static int help_run(struct session *s, const struct args *args)
         }
         if (usage)
             fprintf(s->out, "ckptdb %s %.*s\n\n", c->name, (int)len, usage);
-        help_print(s->out, c);
+        help_print(s->out, c, columns);
         return STATUS_FINE;
     }
     const char *near = command_nearest(name, true);

@@ -15,6 +15,8 @@ struct drawing {
     struct module_tree *tree;
     unsigned depth;   /* number of levels to show */
     size_t names;     /* width of the column of names */
+    size_t facts;     /* of that of dtypes and shapes */
+    bool narrow;      /* there is no room for `parameters` */
     struct text text; /* current line, or all rows as JSON */
     bool lacked;      /* there was no memory for a line */
 };
@@ -83,12 +85,19 @@ static void measure_name(void *context, const struct module_visit *v)
     size_t width = draw_name(d, v);
     width = width < NAME_COLUMNS ? width : NAME_COLUMNS;
     d->names = width > d->names ? width : d->names;
+    const struct module *m = &d->tree->nodes[v->node];
+    const char *dtype = module_tree_dtype(d->tree, m), *shape = module_tree_shape(d->tree, m);
+    width = text_width(dtype, strlen(dtype)) + 1 + text_width(shape, strlen(shape));
+    d->facts = width > d->facts ? width : d->facts;
 }
 
 static void draw_numbers(struct drawing *d, const struct module *m)
 {
     char parameters[HUMAN_MAX], nbytes[HUMAN_MAX];
-    if (d->session->out_is_terminal)
+    if (d->narrow)
+        fprintf(d->session->out, "%8llu %10s", (unsigned long long)m->tensors,
+                human_bytes(m->nbytes, nbytes));
+    else if (d->session->out_is_terminal)
         fprintf(d->session->out, "%8llu %10s %10s", (unsigned long long)m->tensors,
                 human_count(m->parameters, parameters), human_bytes(m->nbytes, nbytes));
     else
@@ -123,8 +132,12 @@ static int draw(struct drawing *d)
         complain("no memory for the tree");
         return STATUS_NO;
     }
-    fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n", (int)d->names,
-            "", "tensors", "parameters", "bytes");
+    d->narrow = terminal && d->names + 30 + 2 + d->facts > render_columns();
+    if (d->narrow)
+        fprintf(d->session->out, "%*s%8s %10s\n", (int)d->names, "", "tensors", "bytes");
+    else
+        fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n",
+                (int)d->names, "", "tensors", "parameters", "bytes");
     const bool whole = module_tree_visit(d->tree, draw_line, d);
     fprintf(d->session->out, "%-*s", (int)d->names, "all");
     draw_numbers(d, &d->tree->nodes[0]);

@@ -6,6 +6,8 @@
 #include "catalog/base/nearest.h"
 #include "shell/command/set_option.h"
 #include "shell/command/unheld.h"
+#include "shell/render/render.h"
+#include "shell/session/fold.h"
 #include "shell/session/pager.h"
 
 #define COMMAND(x) extern const struct command command_##x;
@@ -122,7 +124,7 @@ static void help_list(FILE *out, bool shell_only)
                     commands[i]->summary);
 }
 
-void help_print(FILE *out, const struct command *c)
+static void help_write(FILE *out, const struct command *c)
 {
     if (!c) {
         fputs("Commands, also as .COMMAND in the shell and in scripts:\n", out);
@@ -152,6 +154,17 @@ void help_print(FILE *out, const struct command *c)
         fprintf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
     if (strstr(c->args, "CHECKPOINT") || (c->help && strstr(c->help, "CHECKPOINT")))
         fputs("\n" CHECKPOINT_HELP, out);
+}
+
+void help_print(FILE *out, const struct command *c, size_t columns)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *memory = columns ? open_memstream(&text, &len) : NULL;
+    help_write(memory ? memory : out, c);
+    if (memory && fclose(memory) == 0)
+        fold_print(out, text, columns);
+    free(text);
 }
 
 /* --- options ------------------------------------------------------------------------------ */
@@ -490,7 +503,7 @@ int command_run(struct session *s, const struct command *c, int argc, const char
     if (pages)
         pager_begin(s);
     if (helps)
-        help_print(s->out, c);
+        help_print(s->out, c, s->out_is_terminal ? render_columns() : 0);
     else if (status == STATUS_FINE)
         status = unheld_run(s, c, &args);
     if (pages)

@@ -85,7 +85,7 @@ const char *command_verb(const struct command *, const char *verb, size_t *len);
 const char *command_next_verb(const char *at, size_t *len);
 
 /* Print a command's page on `out`; with NULL the list of all. */
-void help_print(FILE *out, const struct command *);
+void help_print(FILE *out, const struct command *, size_t columns);
 /* The name in the registry nearest to a mistyped one; NULL if none is near. */
 const char *command_nearest(const char *name, bool dots);
 

@@ -8,8 +8,10 @@
 #include "catalog/data/model/module_tree.h"
 #include "shell/command/command.h"
 #include "shell/render/human.h"
+#include "shell/render/render.h"
 
 #define NAME_COLUMNS 60 /* longer names do not move the rest further right */
+#define ROW_COLUMNS  65 /* of most rows behind the names: numbers, dtype, shape, distances */
 #define NAMES_SHOWN  3  /* how many names to list that keep a checkpoint from loading */
 
 /* --- the tree ------------------------------------------------------------------------------------ */
@@ -27,6 +29,7 @@ struct picture {
     bool adapter;
     struct module_tree tree;
     struct apart *apart; /* by node */
+    bool narrow;         /* there is no room for `bytes` */
     size_t names;        /* columns */
     struct text line;
 };
@@ -160,9 +163,10 @@ static void draw_node(void *context, const struct module_visit *v)
     char bytes[HUMAN_MAX];
     FILE *out = p->session->out;
     const size_t width = draw_branch(p, v);
-    fprintf(out, "%s%*s%8llu %10s", text_str(&p->line) ? p->line.at : "",
-            width < p->names ? (int)(p->names - width) : 0, "", (unsigned long long)m->tensors,
-            human_bytes(m->nbytes, bytes));
+    fprintf(out, "%s%*s%8llu", text_str(&p->line) ? p->line.at : "",
+            width < p->names ? (int)(p->names - width) : 0, "", (unsigned long long)m->tensors);
+    if (!p->narrow)
+        fprintf(out, " %10s", human_bytes(m->nbytes, bytes));
     const char *shape = module_tree_shape(&p->tree, m);
     if (m->kind)
         fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "", module_tree_dtype(&p->tree, m),
@@ -183,7 +187,9 @@ static int draw_picture(struct picture *p)
         complain("no memory for the tree");
         return STATUS_TROUBLE;
     }
-    fprintf(p->session->out, "%*s%8s %10s\n", (int)p->names, "", "tensors", "bytes");
+    p->narrow = p->session->out_is_terminal && p->names + ROW_COLUMNS > render_columns();
+    fprintf(p->session->out, "%*s%8s%s\n", (int)p->names, "", "tensors",
+            p->narrow ? "" : "      bytes");
     if (!module_tree_visit(&p->tree, draw_node, p)) {
         complain("no memory for the tree");
         return STATUS_TROUBLE;

@@ -247,7 +247,7 @@ void json_row(struct render *r, struct text *out)
 
 /* --- one statement ------------------------------------------------------------------------ */
 
-static unsigned screen_width(void)
+unsigned render_columns(void)
 {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
@@ -270,7 +270,7 @@ static void choose_mode(struct session *s, struct render *r)
     r->width_given = s->width;
     r->null_text = s->null_text;
     if (r->may_switch)
-        r->screen = screen_width();
+        r->screen = render_columns();
 }
 
 static bool render_init(struct render *r, struct session *s, sqlite3_stmt *stmt)

@@ -68,4 +68,7 @@ static inline const char *cell_at(const struct render *r, const struct cell *c)
     return r->text.at ? r->text.at + c->at : "";
 }
 
+/* The columns of the screen. */
+unsigned render_columns(void);
+
 #endif

@@ -573,6 +573,21 @@ def case_columns_are_left_out_with_a_word(t):
     s.expect(r"│ 12345678901230 │ 12345678901231 │ 12345678901232 │\s")
 
 
+def case_trees_and_help_fit_the_screen(t):
+    t.names("m.json", {f"layers.{i}.attention_layernorm.weight": [8, 16] for i in range(2)})
+    for columns, parameters in (80, False), (120, True):
+        s = t.ready(columns=columns)
+        s.line(".tree m.json")
+        s.expect(r"tensors parameters +bytes\s" if parameters else r"tensors +bytes\s")
+        s.expect(r"attention_layernorm.weight .*\[8,16\]\s")
+        s.expect(PROMPT)
+        s.line(".help track")
+        s.expect(r"change > 1")
+        for line in ESCAPES.sub("", s.output).splitlines():
+            if len(line) > columns and " checkpoints; .help" not in line:
+                raise Failed(f"too wide: {line!r}")
+
+
 def case_messages_are_never_left_out(t):
     t.names("m.json", {**{f"layer_{i}/kernel_of_some_length": [2] for i in range(40)}, "odd": [1],
                         **{f"an_odd_parameter_of_a_name_like_this/{i}": [1] for i in range(5)}})
