@@ -51,11 +51,6 @@ struct indexing {
     unsigned threads_each; /* per job: a few jobs may use the threads of many */
 };
 
-static bool is_directory(const struct batch_file *f)
-{
-    return strcmp(f->role, "directory") == 0 || strcmp(f->role, "chunks") == 0;
-}
-
 /* Remember the files of a failed batch as passed over. If one is missing, remember none: the next
  * import must report it again. Directories are looked at in every import. */
 static void remember(struct batch *b)
@@ -66,7 +61,7 @@ static void remember(struct batch *b)
             b->passed_count = 0;
             return;
         }
-        if (!is_directory(&b->files[i]))
+        if (strcmp(b->files[i].role, "directory") != 0 && strcmp(b->files[i].role, "chunks") != 0)
             b->passed[b->passed_count++] = b->files[i];
     }
 }
@@ -345,15 +340,6 @@ static void report_vanished(struct importing *im, const struct known *k, struct 
     }
 }
 
-static void forget_passed(struct importing *im, const struct known *k, struct writer *w,
-                          struct error *err)
-{
-    for (uint32_t i = 0; i < k->file_count && err->status == OK; i++)
-        if (k->files[i].checkpoint == KNOWN_NONE && walk_covers(im->walk, k->files[i].path) &&
-            is_gone(k->files[i].path))
-            writer_forget_passed(w, k->files[i].path, err);
-}
-
 /* Whether a file is the one that an earlier import refused: it is not opened again, so its
  * issues are not found again. */
 static bool still_refused(const struct known *k, const char *path)
@@ -416,7 +402,10 @@ static void write_all(struct importing *im, struct sqlite3 *db, const struct kno
         return;
     /* Forgetting a file deletes its issues, so do it before new issues
      * of the same paths are written. */
-    forget_passed(im, k, w, err);
+    for (uint32_t i = 0; i < k->file_count && err->status == OK; i++)
+        if (k->files[i].checkpoint == KNOWN_NONE && walk_covers(im->walk, k->files[i].path) &&
+            is_gone(k->files[i].path))
+            writer_forget_passed(w, k->files[i].path, err);
     /* Delete the issues of what earlier imports refused and this walk looked at: this import finds
      * them again, unless it was mended or is a checkpoint no more. */
     for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)

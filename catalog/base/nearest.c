@@ -54,18 +54,12 @@ unsigned edit_distance(const char *a, const char *b, unsigned limit)
     return least(table[a_len % 3][b_len], limit + 1);
 }
 
-/* A name that contains the wanted text beats any misspelling. */
-static unsigned score_of(const char *wanted, const char *name, unsigned limit)
-{
-    if (*wanted && strstr(name, wanted))
-        return 0;
-    return edit_distance(wanted, name, limit);
-}
-
 void nearest_offer(struct nearest *n, const char *name, const char *shown)
 {
     unsigned limit = (unsigned)strnlen(n->wanted, COMPARED) / 4 + 1;
-    unsigned score = score_of(n->wanted, name, least(limit, LIMIT));
+    /* A name that contains the wanted text beats any misspelling. */
+    const bool within = *n->wanted && strstr(name, n->wanted);
+    unsigned score = within ? 0 : edit_distance(n->wanted, name, least(limit, LIMIT));
     int at = n->count;
     while (at > 0 && score < n->score[at - 1])
         at--;

@@ -141,20 +141,13 @@ static struct team_job *open_job(const struct team *t)
     return j;
 }
 
-/* A free desk below `most`; false if all are busy. */
-static bool find_desk(const struct team *t, unsigned most, unsigned *desk)
-{
-    for (*desk = 0; *desk < most; (*desk)++)
-        if (!t->busy[*desk])
-            return true;
-    return false;
-}
-
 static struct task team_begin(struct team *t)
 {
     struct task task = {.job = open_job(t)};
     struct team_job *j = task.job;
-    if (!j || !find_desk(t, j->most, &task.desk))
+    while (j && task.desk < j->most && t->busy[task.desk])
+        task.desk++;
+    if (!j || task.desk == j->most)
         return (struct task){0};
     uint64_t left = j->count - j->begun, some = j->at_once ? j->at_once : 1;
     task.from = j->begun;

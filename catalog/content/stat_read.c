@@ -130,14 +130,6 @@ static struct table *table_take(struct stat_tables *t)
     return taken ? taken : calloc(1, sizeof(*taken));
 }
 
-static void table_give(struct stat_tables *t, struct table *given)
-{
-    pthread_mutex_lock(&t->lock);
-    given->next = t->idle;
-    t->idle = given;
-    pthread_mutex_unlock(&t->lock);
-}
-
 /* Add a code's count; without memory the outcome's error says so. */
 static void add_code(struct stat_outcome *o, uint32_t code, uint64_t count)
 {
@@ -397,7 +389,10 @@ static void count_by_code(struct stat_tables *tables, struct counting *c, struct
     c->codes = table->at;
     stat_read_part(c, r, elements_of(c->part), &o->err);
     empty_table(c->codes, &c->part->tensor->dtype, o);
-    table_give(tables, table);
+    pthread_mutex_lock(&tables->lock);
+    table->next = tables->idle;
+    tables->idle = table;
+    pthread_mutex_unlock(&tables->lock);
 }
 
 struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_part *part,

@@ -45,20 +45,15 @@ static void ahead_sync(void *argument)
     while (a->rc == SQLITE_OK && ahead_pause(a));
 }
 
-static bool ahead_is_worth(sqlite3_file *file)
-{
-    sqlite3_int64 size = 0;
-    return file && file->pMethods && file->pMethods->xFileSize(file, &size) == SQLITE_OK &&
-           size >= WORTH_BYTES;
-}
-
 struct ahead *ahead_start(sqlite3 *db)
 {
     const char *path = sqlite3_db_filename(db, "main");
     sqlite3_file *file = NULL;
+    sqlite3_int64 size = 0;
     if (!path || !*path ||
-        sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
-        !ahead_is_worth(file))
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
+        !file->pMethods || file->pMethods->xFileSize(file, &size) != SQLITE_OK ||
+        size < WORTH_BYTES)
         return NULL;
     struct ahead *a = calloc(1, sizeof(*a));
     if (!a)

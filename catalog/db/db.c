@@ -18,22 +18,10 @@
 #define CREATE_MS      1000 /* longer than from creating a file to locking it */
 #define CREATE_STEP_MS 20
 
-/* Whether there is something else than a regular file: opening a pipe would block. */
-static bool is_no_file(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-static bool on_read_only_system(const char *path)
-{
-    struct statvfs fs;
-    return statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY);
-}
-
 char *db_uri(const char *path, bool reads)
 {
     struct text uri = {0};
+    struct statvfs fs;
     /* Without an empty authority, SQLite takes the "tmp" of "//tmp/x.db" for a host. */
     text_adds(&uri, path[0] == '/' ? "file://" : "file:");
     for (const char *c = path; *c; c++) {
@@ -43,7 +31,9 @@ char *db_uri(const char *path, bool reads)
             text_addc(&uri, *c);
     }
     if (reads)
-        text_adds(&uri, on_read_only_system(path) ? "?mode=ro&immutable=1" : "?mode=ro");
+        text_adds(&uri, "?mode=ro");
+    if (reads && statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY))
+        text_adds(&uri, "&immutable=1");
     return text_steal(&uri);
 }
 
@@ -395,11 +385,12 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
                          const struct db_wait *wait, sqlite3 **out, struct error *err)
 {
     sqlite3 *db = NULL;
+    struct stat st;
     bool exists = access(path, F_OK) == 0 || strcmp(path, ":memory:") == 0;
     if (!exists && !may_create(mode))
         return error_set(err, ERR_MISSING, path, NO_OFFSET,
                          "no such catalog; `ckptdb import PATH` makes one");
-    if (exists && is_no_file(path))
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* opening a pipe would block */
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a file, so no catalog");
     if (connect(path, mode, &db, err) != OK)
         goto fail;

@@ -301,12 +301,6 @@ enum status find_checkpoint(sqlite3 *db, const char *name, int64_t *ids, size_t 
 
 /* --- for messages ------------------------------------------------------------------------- */
 
-static void add_names(struct text *out, const struct nearest *near)
-{
-    for (int i = 0; i < near->count; i++)
-        text_addf(out, "%s%s", i ? ", " : "; near it: ", near->name[i]);
-}
-
 enum status find_one(sqlite3 *db, const char *name, int64_t *id, struct text *why,
                      struct error *err)
 {
@@ -341,7 +335,8 @@ enum status find_one(sqlite3 *db, const char *name, int64_t *id, struct text *wh
             nearest_offer(&near, slash ? slash + 1 : path, label);
         }
     }
-    add_names(why, &near);
+    for (int i = 0; i < near.count; i++)
+        text_addf(why, "%s%s", i ? ", " : "; near it: ", near.name[i]);
     nearest_release(&near);
     sqlite3_finalize(row);
     return err->status;

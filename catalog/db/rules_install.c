@@ -31,25 +31,18 @@ static void install(sqlite3 *db, const char *name, const char *sql, struct error
     sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
 }
 
-/* The `shipped` of a set; -1: there is no such set. */
-static enum status held_edition(sqlite3_stmt *s, const char *name, sqlite3_int64 *held,
-                                struct error *err)
-{
-    db_bind(s, "s", name);
-    *held = db_row(s, name, err) ? sqlite3_column_int64(s, 0) : -1;
-    sqlite3_reset(s);
-    return err->status;
-}
-
 static enum status renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_file *f,
                              struct error *err)
 {
     const char *stem = f->path + strlen(FOLDER);
     char *name = sqlite3_mprintf("%.*s", (int)strcspn(stem, "."), stem);
-    sqlite3_int64 held = 0;
     if (!name)
         return error_memory(err);
-    if (held_edition(s, name, &held, err) == OK && held != 0 && held != edition(f->text))
+    db_bind(s, "s", name);
+    /* What the catalog has; -1: nothing, 0: a set that a person changed. */
+    const sqlite3_int64 held = db_row(s, name, err) ? sqlite3_column_int64(s, 0) : -1;
+    sqlite3_reset(s);
+    if (err->status == OK && held != 0 && held != edition(f->text))
         install(db, name, f->text, err);
     sqlite3_free(name);
     return err->status;

@@ -62,13 +62,6 @@ bool schema_makes(const char *name)
     return false;
 }
 
-/* Whether catalogs of this version may lack the tables of a file: they are made where such a catalog is
- * opened for writing. */
-static bool schema_is_added(const struct schema_file *f)
-{
-    return strncmp(f->path, "schema/" SCHEMA_ADDED, strlen("schema/" SCHEMA_ADDED)) == 0;
-}
-
 /* --- whether a catalog has it ------------------------------------------------------------- */
 
 #define OBJECTS_MAX 256
@@ -115,7 +108,11 @@ enum status schema_check(sqlite3 *db, bool reads, bool *differs, struct error *e
     *differs = false;
     for (size_t i = 0; i < c.count && err->status == OK; i++) {
         const struct schema_object *o = &c.made[i];
-        const bool table = o->kind == SCHEMA_TABLE && !schema_is_added(o->file);
+        /* The tables of some files are made where a catalog of this version, which may lack them, is
+         * opened for writing. */
+        const bool added =
+            strncmp(o->file->path, "schema/" SCHEMA_ADDED, strlen("schema/" SCHEMA_ADDED)) == 0;
+        const bool table = o->kind == SCHEMA_TABLE && !added;
         if (!c.there[i] && (table || (reads && o->kind == SCHEMA_VIEW)))
             error_set(err, ERR_ARGUMENT, sqlite3_db_filename(db, "main"), NO_OFFSET,
                       "damaged by another program: its %s %.*s is gone; %s",

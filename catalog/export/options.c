@@ -16,14 +16,6 @@ const char *export_setting(const struct export_options *options, const char *key
     return value;
 }
 
-static bool has_setting(const struct exporter *exporter, const char *key)
-{
-    const struct export_setting *known = exporter->settings;
-    while (known && known->key && strcmp(known->key, key) != 0)
-        known++;
-    return known && known->key;
-}
-
 void export_check_settings(const struct exporter *exporter, const char *const *settings,
                            struct error *err)
 {
@@ -31,7 +23,10 @@ void export_check_settings(const struct exporter *exporter, const char *const *s
         const char *const *before = settings;
         while (before != at && (strcmp(*before, *at) != 0 || strcmp(before[1], at[1]) == 0))
             before += 2;
-        if (!has_setting(exporter, *at))
+        const struct export_setting *known = exporter->settings;
+        while (known && known->key && strcmp(known->key, *at) != 0)
+            known++;
+        if (!known || !known->key)
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                       "--option %.100s: format %s has no such option (`ckptdb formats` lists them)",
                       *at, exporter->name);

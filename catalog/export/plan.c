@@ -411,11 +411,6 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                       t->to.name, why);
 }
 
-static uint64_t innermost_of(const struct export_tensor *t)
-{
-    return t->rank ? t->shape[t->rank - 1] : 1;
-}
-
 /* Refuse a tensor that the format cannot hold, or that cannot be converted. */
 static void check_tensor(struct export_plan *p, struct export_tensor *t,
                          const struct exporter *exporter)
@@ -428,11 +423,12 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     if (!sized)
         t->nbytes = 0;
     const bool changes = strcmp(t->from.name, t->to.name) != 0;
+    const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
     p->lossy += loss_possible(&t->from, &t->to);
     if (!exporter->holds(t, &why, &instead))
         refuse_format(p, t, exporter, text_str(&why), instead);
     else if (changes && (converter_find(&t->from, &t->to, &converter, &err) != OK ||
-                         converter_check_row(&t->from, &t->to, innermost_of(t), &err) != OK))
+                         converter_check_row(&t->from, &t->to, row, &err) != OK))
         refuse_error(&p->refusals, t->old_name, &err);
     else if (!sized && t->to.kind != DTYPE_STRING)
         refuse_tensor(&p->refusals, t->old_name, "its elements cannot be stored as %.60s",
@@ -449,14 +445,6 @@ static bool are_twins(const struct export_tensor *a, const struct export_tensor 
            strcmp(a->to.name, b->to.name) == 0;
 }
 
-static void find_twins(struct export_plan *p, struct error *err)
-{
-    struct export_tensor **order = export_order(p, export_by_source, err);
-    for (size_t i = 1; order && i < p->count; i++)
-        if (are_twins(order[i - 1], order[i]))
-            order[i]->twin = order[i - 1]->twin ? order[i - 1]->twin : order[i - 1];
-}
-
 enum status export_plan_check(struct export_plan *p, const struct exporter *exporter,
                               struct error *err)
 {
@@ -471,8 +459,10 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
     for (size_t i = 0; i < p->count; i++)
         check_tensor(p, &p->tensor[i], exporter);
     check_collisions(p, err);
-    if (exporter->ties)
-        find_twins(p, err);
+    struct export_tensor **order = exporter->ties ? export_order(p, export_by_source, err) : NULL;
+    for (size_t i = 1; order && i < p->count; i++)
+        if (are_twins(order[i - 1], order[i]))
+            order[i]->twin = order[i - 1]->twin ? order[i - 1]->twin : order[i - 1];
     if (exporter->check)
         exporter->check(p, err);
     return err->status;

@@ -393,21 +393,15 @@ static void count_anew(const struct export_plan *p, const char *key, bool bytes,
     metadata_add(out, key, value, METADATA_INTEGER);
 }
 
-/* What SQL says that a value is. */
-static enum metadata_kind value_kind(sqlite3_stmt *s, int column)
-{
-    const int type = sqlite3_column_type(s, column);
-    return type == SQLITE_INTEGER ? METADATA_INTEGER
-           : type == SQLITE_FLOAT ? METADATA_REAL
-                                  : METADATA_TEXT;
-}
-
 void selection_metadata(sqlite3 *db, int64_t checkpoint, const struct export_plan *p,
                         struct export_metadata *out, struct error *err)
 {
     sqlite3_stmt *s = db_query(db, err, own_metadata, "i", checkpoint);
     while (s && db_row(s, "metadata", err)) {
-        const enum metadata_kind kind = value_kind(s, 1); /* before it is made a text */
+        const int type = sqlite3_column_type(s, 1); /* before it is made a text */
+        const enum metadata_kind kind = type == SQLITE_INTEGER ? METADATA_INTEGER
+                                        : type == SQLITE_FLOAT ? METADATA_REAL
+                                                               : METADATA_TEXT;
         const char *key = column_name(s, 0), *value = column_name(s, 1);
         const char *counted = column_name(s, 2);
         if (key && counted)

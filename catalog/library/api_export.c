@@ -318,15 +318,6 @@ static size_t carried_from(const struct exporting *x, struct arena *arena, int64
     return o->joined_count + 1;
 }
 
-static void carry_metadata(const struct exporting *x, const int64_t *from, size_t count,
-                           struct export_metadata *all)
-{
-    for (size_t i = 0; i < count; i++)
-        selection_metadata(x->catalog->db, from[i], &x->plan, all, x->err);
-    if (count)
-        selection_provenance(x->catalog->db, &x->want, &x->plan, all, x->err);
-}
-
 static void say_line(void *context, const char *line)
 {
     library_say(((const struct exporting *)context)->catalog, "%s", line);
@@ -344,7 +335,10 @@ static void library_export_describe(struct exporting *x, struct arena *arena,
         return;
     int64_t *from;
     const size_t sources = carried_from(x, arena, &from);
-    carry_metadata(x, from, sources, &all);
+    for (size_t i = 0; i < sources; i++)
+        selection_metadata(x->catalog->db, from[i], &x->plan, &all, x->err);
+    if (sources)
+        selection_provenance(x->catalog->db, &x->want, &x->plan, &all, x->err);
     if (!x->options->no_metadata && x->merges.adapters)
         metadata_add(&all, "ckptdb_merge", x->merges.described, METADATA_TEXT);
     for (; own && *own; own += 2)

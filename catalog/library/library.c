@@ -74,7 +74,7 @@ struct opening {
     bool said;
 };
 
-/* The time in which another program writes is not that of bringing the catalog up to date. */
+/* Waiting for another program to write is not counted as bringing the catalog up to date. */
 static int opening_wait(void *context, int times)
 {
     struct opening *o = context;

@@ -22,22 +22,19 @@ void native_rows_free(struct native_rows *r)
     free(r);
 }
 
-static bool column_new(struct native_column *c, size_t most)
-{
-    c->types = malloc(most);
-    c->numbers = malloc(most * sizeof(*c->numbers));
-    c->ends = calloc(most + 1, sizeof(*c->ends));
-    return c->types && c->numbers && c->ends;
-}
-
 struct native_rows *native_rows_new(int columns, size_t most)
 {
     struct native_rows *r = calloc(1, sizeof(*r));
     bool good = r && (r->column = calloc((size_t)columns + 1, sizeof(*r->column)));
     if (good)
         r->columns = columns, r->most = most;
-    for (int i = 0; good && i < columns; i++)
-        good = column_new(&r->column[i], most);
+    for (int i = 0; good && i < columns; i++) {
+        struct native_column *c = &r->column[i];
+        c->types = malloc(most);
+        c->numbers = malloc(most * sizeof(*c->numbers));
+        c->ends = calloc(most + 1, sizeof(*c->ends));
+        good = c->types && c->numbers && c->ends;
+    }
     if (!good) {
         native_rows_free(r);
         return NULL;

@@ -17,8 +17,8 @@
      1ull << COLUMN_DTYPE | 1ull << COLUMN_SHAPE | 1ull << COLUMN_OPS | 1ull << COLUMN_RULE |      \
      1ull << COLUMN_STATUS | 1ull << COLUMN_ERROR | 1ull << COLUMN_NOTE | 1ull << COLUMN_WINS)
 
-/* Columns whose values are those of the call, or of the count of a status: rows of which no others
- * are asked for, as by count(*), need not be made. */
+/* Columns that the call states, or the count of a status: where no others are asked for, as by count(*),
+ * rows need not be made. */
 #define SAME_COLUMNS                                                                               \
     (1ull << COLUMN_SOURCE_ID | 1ull << COLUMN_CHECKPOINT_ID | 1ull << COLUMN_STATUS |             \
      1ull << COLUMN_RULESET | 1ull << COLUMN_SOURCE | 1ull << COLUMN_TARGET |                      \
@@ -71,14 +71,6 @@ static int select_prepare(struct map_cursor *c)
                             : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
-}
-
-/* Ask for the rows of the current sources. */
-static int select_begin(struct map_cursor *c)
-{
-    int rc = sqlite3_bind_value(c->select, 1, c->argument[GIVEN_RULESET]);
-    c->selecting = rc == SQLITE_OK;
-    return c->selecting ? sqlite3_bind_int64(c->select, 2, c->source.list[c->source.first].id) : rc;
 }
 
 /* Advance to the next row, which counts as the one row of the task. */
@@ -311,7 +303,7 @@ static int rename_begin(struct map_cursor *c)
                           c->source.list[c->source.first].id, &c->reading);
 }
 
-/* Add rows for the next leaves to those of the task. */
+/* Add rows for the next leaves to the task's. */
 static int rename_more(struct map_cursor *c, size_t most)
 {
     int rc = map_read_next(&c->reading, most, &c->task, &c->task.source);
@@ -320,14 +312,6 @@ static int rename_more(struct map_cursor *c, size_t most)
     if (rc == SQLITE_ROW || rc == SQLITE_DONE)
         c->settle(&c->task);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-/* Null leaves are read after the tensors, so where there are any, all are read at once and sorted. */
-static int rename_batch(struct map_cursor *c)
-{
-    c->before += c->task.rows;
-    task_reset(c);
-    return rename_more(c, c->source.list[c->source.first].nulls ? SIZE_MAX : BATCH);
 }
 
 int map_cursor_find_winners(struct map_cursor *c)
@@ -367,7 +351,11 @@ static int next_task(struct map_cursor *c)
         rc = next_sources(c);
     c->before = 0;
     c->task.rows = c->row = 0;
-    return rc != SQLITE_OK ? rc : c->select ? select_begin(c) : c->renames ? rename_begin(c) : rc;
+    if (rc != SQLITE_OK || !c->select)
+        return rc == SQLITE_OK && c->renames ? rename_begin(c) : rc;
+    rc = sqlite3_bind_value(c->select, 1, c->argument[GIVEN_RULESET]);
+    c->selecting = rc == SQLITE_OK;
+    return c->selecting ? sqlite3_bind_int64(c->select, 2, c->source.list[c->source.first].id) : rc;
 }
 
 /* Count the rows of a cached tree by settling only the leaves that a rule matches: of many rule
@@ -416,11 +404,16 @@ static int settle_counts(struct map_cursor *c)
 static int map_cursor_settle(struct map_cursor *c)
 {
     int rc = c->selecting || c->reading.leaves ? SQLITE_OK : next_task(c);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK && c->renames && !c->select && !c->counting) {
+        /* Null leaves are read after the tensors, so where there are any, all are read at once and sorted. */
+        c->before += c->task.rows;
+        task_reset(c);
+        rc = rename_more(c, c->source.list[c->source.first].nulls ? SIZE_MAX : BATCH);
+    } else if (rc == SQLITE_OK) {
         rc = c->select     ? c->counting ? select_count(c) : select_next(c)
                  : c->counting ? settle_counts(c)
-             : c->renames  ? rename_batch(c)
                            : settle_all(c);
+    }
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -613,11 +606,6 @@ static int cursor_begin(struct map_cursor *c)
     return rc;
 }
 
-static bool plan_by_value(const struct map_plans *p, unsigned number)
-{
-    return p->at[number % MAP_PLANS].by_value && p->at[number % MAP_PLANS].number == number;
-}
-
 /* A source or a target may be named; but `checkpoint_id = 'x'` is of a column, which holds ids. */
 static int take_argument(struct map_cursor *c, enum given given, bool by_column,
                          sqlite3_value *value)
@@ -639,7 +627,9 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     vtab_clear(&t->base);
     c->used = strtoull(used, NULL, 16);
     c->many = set >> GIVEN_FROM_ROWS & 1;
-    c->by_value = plan_by_value(&t->plans, (unsigned)set >> GIVEN_PLAN);
+    const unsigned plan = (unsigned)set >> GIVEN_PLAN;
+    c->by_value =
+        t->plans.at[plan % MAP_PLANS].by_value && t->plans.at[plan % MAP_PLANS].number == plan;
     for (int given = 0; given < GIVEN; given++)
         if (t->function->needs[given] && !(set >> given & 1))
             return vtab_refuse(&t->base, "say which %s: %s = ...", names[given], names[given]);

@@ -237,7 +237,7 @@ static bool order_storage(struct tensor_plan *p, struct ordering o)
     return order_column(&o) == TENSOR_COLUMNS || (order_column(&o) == TENSOR_ID && !o.at->desc);
 }
 
-/* Whether the rows can come by the path of their file, and those of one path by checkpoint. */
+/* Whether the rows can come by the path of their file, within one path by checkpoint. */
 static bool order_file(struct tensor_plan *p, struct ordering o)
 {
     if (tests_checkpoints(p))
@@ -250,29 +250,14 @@ static bool order_file(struct tensor_plan *p, struct ordering o)
     return o.at == o.end;
 }
 
-/* The columns that an ORDER BY, a GROUP BY or a DISTINCT has. */
-static unsigned ordered_columns(const struct sqlite3_index_info *info)
-{
-    unsigned set = 0;
-    for (int i = 0; i < info->nOrderBy; i++)
-        set |= BIT(info->aOrderBy[i].iColumn);
-    return set;
-}
-
-/* By storage or by file. */
-static bool order_placement(struct tensor_plan *p, struct ordering o)
-{
-    const int column = order_column(&o);
-    return (column == TENSOR_STORAGE && order_storage(p, o)) ||
-           (column == TENSOR_FILE && order_file(p, o));
-}
-
 static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
 {
     const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy};
     const struct tensor_plan before = *p;
     const bool distinct = sqlite3_vtab_distinct(info) >= 2;
-    const unsigned columns = ordered_columns(info);
+    unsigned columns = 0;
+    for (int i = 0; i < info->nOrderBy; i++)
+        columns |= BIT(info->aOrderBy[i].iColumn);
     if (!info->nOrderBy)
         return;
     const bool files = has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
@@ -287,7 +272,8 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
         return;
     }
     *p = before;
-    if (p->access == BY_SCAN && order_placement(p, o)) {
+    if (p->access == BY_SCAN && ((order_column(&o) == TENSOR_STORAGE && order_storage(p, o)) ||
+                                 (order_column(&o) == TENSOR_FILE && order_file(p, o)))) {
         info->orderByConsumed = 1;
         if (distinct && columns == BIT(order_column(&o)) && p->used == columns)
             p->once = EACH_KEY;

@@ -14,7 +14,7 @@
  * names of their columns. Without a source, every checkpoint is one; without a target of an
  * assignment, likewise.
  *
- * The rows of a translation are those of the SELECT in schema/map/translation.sql, which asks
+ * The rows of a translation come from the SELECT in schema/map/translation.sql, which asks
  * renamed_leaves(); a restore begins with them. For the others names are matched with the rules as
  * they are read (map_load.h), the dialect settles the matches into rows
  * (catalog/maps/map/dialect.h), and this file returns them. Renamed leaves are read and returned

@@ -279,11 +279,6 @@ static int query_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static bool column_used(unsigned long long used, int i)
-{
-    return used >> i & 1;
-}
-
 static int cursor_prepare(struct query_cursor *c, unsigned long long used)
 {
     struct query *q = (struct query *)c->base.pVtab;
@@ -297,7 +292,7 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
     struct text sql = {0};
     for (int i = 0; i < q->columns; i++) {
         text_adds(&sql, i ? ", " : "SELECT ");
-        if (column_used(used, i) || i == q->each || i == q->id)
+        if ((used >> i & 1) || i == q->each || i == q->id)
             text_addf(&sql, "\"%s\"", q->column[i]);
         else
             text_adds(&sql, "NULL");

@@ -122,16 +122,13 @@ int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *modu
     return rc;
 }
 
-static bool waits_for_none(sqlite3_index_info *info, int i)
-{
-    sqlite3_value *value = NULL;
-    return sqlite3_vtab_in(info, i, -1) ||
-           (sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value);
-}
-
 int sql_prefer(sqlite3_index_info *info, int before, int after)
 {
-    return before >= 0 && waits_for_none(info, before) ? before : after;
+    sqlite3_value *value = NULL;
+    return before >= 0 && (sqlite3_vtab_in(info, before, -1) ||
+                           (sqlite3_vtab_rhs_value(info, before, &value) == SQLITE_OK && value))
+               ? before
+               : after;
 }
 
 int sql_given(sqlite3_index_info *info, int column, bool *unusable)

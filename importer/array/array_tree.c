@@ -273,15 +273,6 @@ static bool is_hidden(const struct node *n)
     return *(slash ? slash + 1 : n->path) == '.';
 }
 
-/* Whether the directory is hidden and another user's, such as .Trash-0: nobody expects it to be
- * read, so it is not even tried. */
-static bool is_private(const struct node *n)
-{
-    char whole[PATH_MAX];
-    return is_hidden(n) && array_path(whole, n->scan->root, n->path, "") &&
-           access(whole, R_OK | X_OK) != 0 && errno == EACCES;
-}
-
 static void take_node(struct node *n)
 {
     struct found *f = n->found;
@@ -323,7 +314,11 @@ static void array_tree_work(void *argument)
     for (struct task *t = NULL; (t = tasks_next(&s->tasks, t));) {
         struct node n = {.scan = s, .found = f, .path = t->path, .problem.offset = NO_OFFSET};
         struct array_site site = {.path = t->path, .found = true};
-        if (!is_private(&n)) {
+        char whole[PATH_MAX];
+        /* A directory that is hidden and another user's, such as .Trash-0: nobody expects it to be read. */
+        const bool private = is_hidden(&n) && array_path(whole, s->root, t->path, "") &&
+                             access(whole, R_OK | X_OK) != 0 && errno == EACCES;
+        if (!private) {
             if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK) {
                 take_node(&n);
             } else if (n.problem.status != ERR_MISSING) { /* that was deleted meanwhile */

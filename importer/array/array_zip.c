@@ -57,15 +57,6 @@ static void report_member(struct zipped *z, const struct zip_member *m,
 
 /* --- metadata --------------------------------------------------------------------------- */
 
-static void take_array(struct zipped *z, const char *path, struct bytes text, unsigned version,
-                       struct error *err)
-{
-    struct zipped_array a = {.path = path};
-    if (zarr_parse(text, version, z->job->path, z->job->arena, &a.array, err) == OK &&
-        a.array.kind == ZARR_ARRAY)
-        *PUSH(z->job->arena, z->arrays, z->count, z->space) = a;
-}
-
 /* Attributes that cannot be read do not affect the arrays. */
 static void take_archived_attributes(struct zipped *z, const struct zip_member *m, const char *path,
                                      struct bytes text)
@@ -87,8 +78,12 @@ static void take_node(struct zipped *z, const struct zip_member *m, enum array_k
     const bool attributes = kind == ARRAY_ATTRIBUTES;
     if (zip_read(&z->zip, m, z->text_left, &z->scratch, &text, &err) == OK) {
         z->text_left -= text.len;
-        if (!attributes)
-            take_array(z, path, text, kind == ARRAY_V2 ? 2 : 3, &err);
+        struct zipped_array a = {.path = path};
+        if (!attributes &&
+            zarr_parse(text, kind == ARRAY_V2 ? 2 : 3, z->job->path, z->job->arena, &a.array,
+                       &err) == OK &&
+            a.array.kind == ZARR_ARRAY)
+            *PUSH(z->job->arena, z->arrays, z->count, z->space) = a;
         if (kind == ARRAY_V3)
             zarr_parts(text, z->job->path, &z->scratch, &parts, &ignored);
     }

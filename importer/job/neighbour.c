@@ -129,14 +129,6 @@ bool job_beside_model(const char *path)
     return false;
 }
 
-/* DeepSpeed's folder may be all that there is of the model. */
-static bool is_model(const char *path)
-{
-    struct step_place place;
-    return step_model_rank(step_item(path)) < STEP_NO_MODEL ||
-           (step_of_path(path, &place) && step_is_deepspeed(place.item));
-}
-
 const char *job_beside(const struct format *f, const char *path, size_t at)
 {
     size_t n = 0;
@@ -144,9 +136,12 @@ const char *job_beside(const struct format *f, const char *path, size_t at)
         n++;
     if (at < n)
         return f->beside[at];
-    return at - n < sizeof(beside_model) / sizeof(beside_model[0]) && is_model(path)
-               ? beside_model[at - n]
-               : NULL;
+    struct step_place place;
+    if (at - n >= sizeof(beside_model) / sizeof(beside_model[0]) ||
+        (step_model_rank(step_item(path)) >= STEP_NO_MODEL &&
+         !(step_of_path(path, &place) && step_is_deepspeed(place.item))))
+        return NULL; /* DeepSpeed's folder may be all that there is of the model */
+    return beside_model[at - n];
 }
 
 const char *job_beside_path(struct arena *arena, const char *primary, const char *name)

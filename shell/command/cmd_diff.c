@@ -256,16 +256,6 @@ static void say_losses(struct session *s)
     sqlite3_finalize(stmt);
 }
 
-/* Apply --set. Also checks that a map takes no number from a config.json that
- * has changed since it was indexed. */
-static bool give_settings(struct session *s, const struct args *args, int64_t a)
-{
-    const char *map = args->value[MAP];
-    if (args->value[SET] && !map)
-        complain("--set: only with --map");
-    return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->value[SET];
-}
-
 static int diff_report(struct session *s, const struct args *args, const struct comparing *how,
                        const struct counts *c)
 {
@@ -340,7 +330,12 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
         return STATUS_TROUBLE;
     how.a = session_checkpoint(s, args->operand[0]);
     how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
-    if (!how.a || !how.b || !give_settings(s, args, how.a))
+    if (!how.a || !how.b)
+        return STATUS_TROUBLE;
+    if (args->value[SET] && !how.map)
+        return complain("--set: only with --map"), STATUS_TROUBLE;
+    /* Also checks that a map takes no number from a config.json that has changed since it was indexed. */
+    if (how.map && settings_give(s, args, how.map, how.a) != STATUS_FINE)
         return STATUS_TROUBLE;
     if (how.renames && !renames_apart(s, how.a, how.map, how.renames))
         return STATUS_TROUBLE;

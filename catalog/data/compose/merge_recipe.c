@@ -74,13 +74,6 @@ static void check_lora(const struct merging *m, struct merge_step *s, struct err
         refuse_shape(s->alpha, m->base, err);
 }
 
-static void check_whole(const struct merging *m, const struct merge_step *s, struct error *err)
-{
-    if (s->a->rank != m->base->rank ||
-        memcmp(s->a->shape, m->base->shape, s->a->rank * sizeof(*s->a->shape)) != 0)
-        refuse_shape(s->a, m->base, err);
-}
-
 /* The elements of one step, in `e`; those that it lacks are zero. */
 static void read_step(struct merging *m, const struct argument e[STEP_ELEMENTS],
                       const struct composer *from, struct arena *arena, struct merge_step *s,
@@ -106,8 +99,10 @@ static void read_step(struct merging *m, const struct argument e[STEP_ELEMENTS],
         s->alpha = load_number(from, arena, &e[6], err);
     if (err->status == OK && lora)
         check_lora(m, s, err);
-    else if (err->status == OK)
-        check_whole(m, s, err);
+    else if (err->status == OK &&
+             (s->a->rank != m->base->rank ||
+              memcmp(s->a->shape, m->base->shape, s->a->rank * sizeof(*s->a->shape)) != 0))
+        refuse_shape(s->a, m->base, err);
 }
 
 static void read_steps(struct merging *m, struct elements *rest, const struct composer *from,

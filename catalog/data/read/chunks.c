@@ -410,15 +410,6 @@ static enum status chunks_open_file(struct chunks *c, uint64_t index, struct sou
     return err->status;
 }
 
-static enum status open_listed(struct chunks *c, const struct grid_value *v, struct source **out,
-                               struct error *err)
-{
-    struct bytes bytes = {v->bytes, (size_t)v->stored};
-    if (grid_value_inline(v))
-        return source_open_memory(c->tensor->checkpoint, bytes, false, out, err);
-    return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
-}
-
 /* The stored bytes of a value; *out NULL: it is absent. *codec: the chunk's own chain, or NULL. */
 static enum status open_value(struct chunks *c, uint64_t index, struct source **out,
                               const char **codec, struct error *err)
@@ -428,9 +419,13 @@ static enum status open_value(struct chunks *c, uint64_t index, struct source **
     if (c->grid->in_files)
         return grid_holds(c->grid, index) ? chunks_open_file(c, index, out, err) : OK;
     const struct grid_value *v = grid_value_at(c->grid, index);
-    if (v)
-        *codec = v->codec;
-    return v ? open_listed(c, v, out, err) : OK;
+    if (!v)
+        return OK;
+    *codec = v->codec;
+    if (!grid_value_inline(v))
+        return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
+    const struct bytes bytes = {v->bytes, (size_t)v->stored};
+    return source_open_memory(c->tensor->checkpoint, bytes, false, out, err);
 }
 
 /* --- through the shards ----------------------------------------------------------------- */

@@ -286,19 +286,13 @@ static bool is_flat(const struct stored_tensor *t)
     return true;
 }
 
-static bool any_strides(const struct stored_tensor *t)
-{
-    bool any = t->strides;
-    for (uint64_t i = 0; i < t->extent_count && !any; i++)
-        any = t->extents[i].strides;
-    return any;
-}
-
 static enum status read_extents_cut(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     r->flat = is_flat(t);
-    r->units.moves = any_strides(t);
+    r->units.moves = t->strides;
+    for (uint64_t i = 0; i < t->extent_count; i++)
+        r->units.moves |= t->extents[i].strides != NULL;
     if (r->flat || t->elements == 0)
         return OK;
     bool vary = strings_vary(t->codec);

@@ -143,13 +143,6 @@ fail:
 
 /* --- directories ---------------------------------------------------------------------------- */
 
-/* Take the kind from the directory entry; false if it is a link or the file system does not say. */
-static bool kind_is_listed(const struct dirent *d, struct directory_entry *e)
-{
-    e->kind = d->d_type == DT_DIR ? ENTRY_FOLDER : ENTRY_FILE;
-    return d->d_type == DT_DIR || d->d_type == DT_REG;
-}
-
 /* The kind of an entry whose stat() failed with `code`. */
 static enum entry_kind kind_of_trouble(int code, struct directory_entry *e)
 {
@@ -190,7 +183,10 @@ static enum status list_entries(DIR *d, const char *path, int flags,
         struct directory_entry e = {.name = entry->d_name};
         if (strcmp(e.name, ".") == 0 || strcmp(e.name, "..") == 0)
             continue;
-        bool known = !(flags & DIRECTORY_IDENTIFY) && kind_is_listed(entry, &e);
+        /* A link's kind is not listed, nor does every file system list kinds. */
+        e.kind = entry->d_type == DT_DIR ? ENTRY_FOLDER : ENTRY_FILE;
+        bool known =
+            !(flags & DIRECTORY_IDENTIFY) && (entry->d_type == DT_DIR || entry->d_type == DT_REG);
         if ((known || look_at_entry(dirfd(d), &e)) && !see(context, &e))
             return OK;
     }

@@ -32,13 +32,6 @@ static int64_t next_id(sqlite3 *db, const char *table, struct error *err)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Set the size of SQLite's cache, which matters where indexes are searched. */
-static void size_cache(struct writer *w, bool indexed)
-{
-    struct error ignored = {.offset = NO_OFFSET};
-    db_size_cache(w->db, indexed ? -CACHE_INDEXED : -CACHE_APPENDING, &ignored);
-}
-
 /* The writer's knowledge of the catalog is valid until another program writes, or the journal
  * mode changes. A catalog that was new a moment ago continues without indexes. */
 static enum status learn(struct writer *w, struct error *err)
@@ -59,7 +52,8 @@ static enum status learn(struct writer *w, struct error *err)
     }
     bool was_new = w->indexes_wait;
     w->indexes_wait = w->next_layout == 1;
-    size_cache(w, !w->indexes_wait && !was_new);
+    /* SQLite's cache matters where indexes are searched. */
+    db_size_cache(w->db, w->indexes_wait || was_new ? -CACHE_APPENDING : -CACHE_INDEXED, &ignored);
     return w->indexes_wait || was_new ? OK : db_build_indexes(w->db, err);
 }
 
@@ -175,12 +169,6 @@ static void put_passed(struct writer *w, const struct batch_file *list, uint64_t
     }
 }
 
-/* Whether only facts were taken from a file: what is wrong with it is said of the file itself. */
-static bool only_facts(const struct batch_file *f)
-{
-    return f->role && strcmp(f->role, "facts") == 0;
-}
-
 /* Delete the issues of files without a checkpoint, which are reported again with the file. */
 static void clear_paths(struct writer *w, const struct batch *b, struct error *err)
 {
@@ -189,8 +177,9 @@ static void clear_paths(struct writer *w, const struct batch *b, struct error *e
     if (b->folder && !b->failed)
         write_row(w, err, CLEAR_BELOW, "s", b->path);
     for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
-        if (b->path && only_facts(&b->files[i]))
-            continue;
+        const char *role = b->files[i].role;
+        if (b->path && role && strcmp(role, "facts") == 0)
+            continue; /* only facts were taken from it: what is wrong with it is said of the file itself */
         write_row(w, err, CLEAR_ISSUES, "s", b->files[i].path);
         write_row(w, err, CLEAR_PASSED, "s", b->files[i].path);
     }

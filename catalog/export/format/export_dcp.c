@@ -123,14 +123,6 @@ static void add_storage_place(struct torch_pickle *p, const struct export_tensor
     text_adds(&p->text, "ub");
 }
 
-/* The keys of a nested dict; of a flat one the name alone. */
-static void add_planner_data(struct torch_pickle *p, const struct export_tensor *t)
-{
-    torch_pickle_string(p, t->name);
-    torch_pickle_string(p, t->name);
-    text_addc(&p->text, (char)0x85);
-}
-
 enum {
     ADD_TENSOR,
     ADD_PLANNER,
@@ -148,9 +140,12 @@ static void put_dict(struct export_layout *l, struct torch_pickle *p, const char
         const struct export_tensor *held = is_shared(t) ? t->twin : t;
         if (what == ADD_TENSOR)
             add_tensor(p, t, zeros);
-        else if (what == ADD_PLANNER)
-            add_planner_data(p, t);
-        else
+        else if (what ==
+                 ADD_PLANNER) { /* the keys of a nested dict; of a flat one the name alone */
+            torch_pickle_string(p, t->name);
+            torch_pickle_string(p, t->name);
+            text_addc(&p->text, (char)0x85);
+        } else
             add_storage_place(p, t, zeros, &archives[held - l->plan->tensor]);
         lay_add(l, &p->text);
     }

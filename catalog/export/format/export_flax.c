@@ -3,13 +3,6 @@
  */
 #include "catalog/export/format/msgpack_tree.h"
 
-static void put_array(struct msgpack_tree *tree, struct export_tensor *t)
-{
-    msgpack_array(&tree->text, t);
-    lay_add(tree->l, &tree->text);
-    lay_tensor(tree->l, t);
-}
-
 static void export_flax_lay_out(struct export_layout *l)
 {
     struct msgpack_tree tree = {.l = l};
@@ -22,7 +15,9 @@ static void export_flax_lay_out(struct export_layout *l)
     for (size_t i = 0; order && i < l->plan->count && lay_ok(l); i++) {
         if (!alone)
             msgpack_tree_key(&tree, order[i]->name);
-        put_array(&tree, order[i]);
+        msgpack_array(&tree.text, order[i]);
+        lay_add(l, &tree.text);
+        lay_tensor(l, order[i]);
     }
     msgpack_tree_close(&tree);
 }

@@ -255,11 +255,6 @@ static void put_dimensions(struct text *out, const struct export_tensor *t)
         text_le(out, t->shape[d], 8);
 }
 
-static uint64_t aligned(uint64_t bytes, uint64_t alignment)
-{
-    return bytes + -bytes % alignment;
-}
-
 /* The table of tensors. */
 static void put_infos(struct export_layout *l, const struct gguf_part *part)
 {
@@ -277,7 +272,7 @@ static void put_infos(struct export_layout *l, const struct gguf_part *part)
         if (!add_u64(offset, t->nbytes, &offset) || offset > INT64_MAX)
             error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
                       "more bytes than a file can have");
-        offset = aligned(offset, part->alignment);
+        offset += -offset % part->alignment;
     }
     text_release(&text);
 }

@@ -479,14 +479,6 @@ static void export_hdf5_put_leaf(struct hdf5_tree *tree, struct export_tensor *t
 
 /* --- the root --------------------------------------------------------------------------- */
 
-/* Metadata as attributes of the group whose header comes next. */
-static void put_attributes(struct hdf5_tree *tree)
-{
-    const char *const *pair = tree->l->options->metadata;
-    for (; pair && *pair && lay_ok(tree->l); pair += 2)
-        hdf5_attribute(&tree->header, pair[0], strlen(pair[1]), put_heap_text(tree, pair[1]));
-}
-
 static void put_superblock(struct hdf5_tree *tree, uint64_t root)
 {
     struct text *out = &tree->text;
@@ -518,7 +510,8 @@ static void export_hdf5_lay_out(struct export_layout *l)
     for (size_t i = 0; i < l->plan->count && lay_ok(l); i++)
         export_hdf5_put_leaf(&tree, order[i], i ? order[i - 1]->name : NULL);
     close_groups(&tree, 1);
-    put_attributes(&tree);
+    for (const char *const *pair = l->options->metadata; pair && *pair && lay_ok(l); pair += 2)
+        hdf5_attribute(&tree.header, pair[0], strlen(pair[1]), put_heap_text(&tree, pair[1]));
     if (lay_ok(l))
         put_superblock(&tree, put_group(&tree));
     hdf5_header_release(&tree.header);

@@ -25,14 +25,6 @@ static bool uses_ocdbt(const struct export_options *options)
     return !value || strcmp(value, "false") != 0;
 }
 
-static void check_setting(struct export_layout *l)
-{
-    const char *value = export_setting(l->options, "ocdbt");
-    if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-        error_set(l->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "--option ocdbt=%.60s: expected true or false", value);
-}
-
 /* Files and folders of Orbax's own beside those of arrays; it takes a "checkpoint" for Flax's file. */
 static const char *const own_names[] = {"checkpoint", "_METADATA",       "_CHECKPOINT_METADATA",
                                         "_sharding",  "array_metadatas", "manifest.ocdbt"};
@@ -175,7 +167,10 @@ static void put_store(struct export_layout *l, struct text *key, struct text *js
 static void export_orbax_lay_out(struct export_layout *l)
 {
     struct text text = {0}, other = {0};
-    check_setting(l);
+    const char *value = export_setting(l->options, "ocdbt");
+    if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+        error_set(l->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "--option ocdbt=%.60s: expected true or false", value);
     put_metadata(l, &text, &other);
     if (uses_ocdbt(l->options))
         put_store(l, &text, &other);

@@ -107,14 +107,6 @@ static void add_message(struct text *out, unsigned number, struct text *message)
     text_reset(message);
 }
 
-/* BundleHeaderProto: num_shards = 1, endianness = 2 (0: little), version = 3 {producer = 1} */
-static void add_header(struct text *out, struct text *inner, uint32_t shards)
-{
-    add_field(out, 1, shards);
-    add_field(inner, 1, 1);
-    add_message(out, 3, inner);
-}
-
 /* BundleEntryProto: dtype = 1, shape = 2 {dim = 2 {size = 1}}, shard_id = 3, offset = 4, size = 5,
  * crc32c = 6, fixed32 */
 static void add_bundle_entry(struct text *out, struct text *inner, const struct export_tensor *t)
@@ -313,7 +305,10 @@ static void export_tf_lay_out(struct export_layout *l)
     }
     begin_file(l, SUFFIX);
     struct export_tensor **order = export_order(l->plan, export_by_name, l->err);
-    add_header(&table.value, &table.inner, count);
+    /* BundleHeaderProto: num_shards = 1, endianness = 2 (0: little), version = 3 {producer = 1} */
+    add_field(&table.value, 1, count);
+    add_field(&table.inner, 1, 1);
+    add_message(&table.value, 3, &table.inner);
     table_add(&table, "");
     for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
         add_bundle_entry(&table.value, &table.inner, order[i]);

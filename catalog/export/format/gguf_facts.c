@@ -125,21 +125,16 @@ static void put_gguf_string(struct text *out, const void *bytes, size_t len)
     text_add(out, bytes, len);
 }
 
-static bool put_bool(struct bytes text, struct text *out)
-{
-    const bool is_true = is_called((const char *)text.at, text.len, "true");
-    return (is_true || is_called((const char *)text.at, text.len, "false")) &&
-           text_addc(out, (char)is_true);
-}
-
 /* A text is none of this type: false. It has a NUL after it. */
 static bool put_scalar(enum gguf_type type, struct bytes text, struct text *out)
 {
     const char *at = (const char *)text.at;
+    const bool is_true = is_called(at, text.len, "true");
     if (type == GGUF_STRING)
         put_gguf_string(out, at, text.len);
+    else if (type == GGUF_BOOL)
+        return (is_true || is_called(at, text.len, "false")) && text_addc(out, (char)is_true);
     return type == GGUF_STRING                    ? true
-           : type == GGUF_BOOL                    ? put_bool(text, out)
            : type == GGUF_F32 || type == GGUF_F64 ? put_real(type, at, out)
                                                   : put_integer(type, at, out);
 }

@@ -90,14 +90,6 @@ static void add_float(struct text *out, size_t row)
     text_le(out, floats[row].bias, 4);
 }
 
-/* h5py's bool: an enumeration over int8. Names of this version are filled up to 8 bytes. */
-static void add_bool(struct text *out)
-{
-    type_head(out, CLASS_ENUM, 2, 0, 1);
-    add_integer_type(out, true, 8);
-    text_add(out, "FALSE\0\0\0TRUE\0\0\0\0\0\1", 18);
-}
-
 static size_t float_row(unsigned bytes)
 {
     size_t row = 0;
@@ -124,22 +116,20 @@ bool hdf5_is_opaque(const struct dtype *d)
     return d->kind == DTYPE_FLOAT && row == FLOATS;
 }
 
-static bool is_plain(const struct dtype *d)
-{
-    return d->block_elems == 1 && d->bits % 8 == 0 && !strchr(d->name, 'q');
-}
-
 bool hdf5_has_dtype(const struct dtype *d)
 {
-    return is_plain(d) && (d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
-                           d->kind == DTYPE_FLOAT || (d->kind == DTYPE_COMPLEX && d->bits >= 64));
+    const bool plain = d->block_elems == 1 && d->bits % 8 == 0 && !strchr(d->name, 'q');
+    return plain && (d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
+                     d->kind == DTYPE_FLOAT || (d->kind == DTYPE_COMPLEX && d->bits >= 64));
 }
 
 static void add_type(struct text *out, const struct dtype *d)
 {
     switch (d->kind) {
-    case DTYPE_BOOL:
-        add_bool(out);
+    case DTYPE_BOOL: /* h5py's: an enumeration over int8. Names of this version are filled up to 8 bytes. */
+        type_head(out, CLASS_ENUM, 2, 0, 1);
+        add_integer_type(out, true, 8);
+        text_add(out, "FALSE\0\0\0TRUE\0\0\0\0\0\1", 18);
         break;
     case DTYPE_INT:
     case DTYPE_UINT:

@@ -59,17 +59,12 @@ static void new_to_old_read(struct form_text *f)
     text_release(&options);
 }
 
-static void new_to_old_check_options(const struct ruleset *set, struct error *err)
+static void new_to_old_check(const struct ruleset *set, struct error *err)
 {
     static const char *const own[] = {"dialect", "new_to_old"};
     for (size_t i = 0; i < 2; i++)
         if (form_member(set->options, strlen(set->options), own[i]).type != JSON_FAIL)
             form_cannot(err, "json", "new_to_old has no place for the option \"%s\"", own[i]);
-}
-
-static void new_to_old_check(const struct ruleset *set, struct error *err)
-{
-    new_to_old_check_options(set, err);
     for (size_t i = 0; i < set->rules; i++)
         if (!set->rule[i].replacement)
             form_cannot(err, "json", "rule %lld has no old path", (long long)set->rule[i].ord);

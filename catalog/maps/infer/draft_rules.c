@@ -110,12 +110,6 @@ static uint32_t skeleton(struct inference *f, const struct token *t, size_t coun
     return words_take(&f->words, &s);
 }
 
-/* Rules of a translator may cast, but have no other operations. */
-static bool only_casts(const char *ops)
-{
-    return strncmp(ops, "[[\"cast\",", 9) == 0 && !strstr(ops, "],[");
-}
-
 static void fill_example(struct inference *f, size_t i, struct example *e)
 {
     const struct infer_item *item = &f->item[i];
@@ -136,7 +130,9 @@ static void fill_example(struct inference *f, size_t i, struct example *e)
     } else if (item->count && item->form != INFER_PLAIN) {
         example_of_parts(f, item, e);
     }
-    f->converts = f->converts || (item->ops && item->count && !only_casts(item->ops));
+    /* Rules of a translator may cast, but have no other operations. */
+    f->converts |= item->ops && item->count &&
+                   (strncmp(item->ops, "[[\"cast\",", 9) != 0 || strstr(item->ops, "],["));
     if (words_failed(&f->words))
         return;
     e->skeleton = skeleton(f, e->old, e->olds, 0, false);

@@ -100,13 +100,6 @@ static bool operates(struct inference *f, const struct rule_result *r,
     return good;
 }
 
-static bool makes(struct inference *f, const struct rule_result *r, const struct infer_item *item,
-                  const char *name)
-{
-    return r->outcome == RULE_OK && strlen(name) == r->len && memcmp(r->text, name, r->len) == 0 &&
-           operates(f, r, item);
-}
-
 /* The labels of an item's parts, as running the rules passes them: numbers if it is unstacked,
  * else what the operation lists. NULL after a failure. */
 static const char *const *labels_of(struct inference *f, const struct infer_item *item)
@@ -139,7 +132,10 @@ static bool is_made(struct inference *f, struct rules *rules, const struct infer
                                              : rules_apply(rules, item->old, len);
         if (r->no_memory)
             arena_fail(f->words.arena);
-        if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
+        const char *name = item->count ? item->made[i] : NULL;
+        if (!name ? r->outcome != RULE_DROPPED
+                  : r->outcome != RULE_OK || strlen(name) != r->len ||
+                        memcmp(r->text, name, r->len) != 0 || !operates(f, r, item))
             return false;
         used[r->ord] = true;
     }

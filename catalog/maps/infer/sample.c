@@ -65,12 +65,6 @@ static bool digest_of(struct transforms *x, const struct infer_probe *p, char ou
 
 /* --- samples ----------------------------------------------------------------------------------- */
 
-static bool has_class(const struct infer_tensor *t, const char *dtype, const char *shape)
-{
-    return t->hash && t->dtype && t->shape && strcmp(t->dtype, dtype) == 0 &&
-           strcmp(t->shape, shape) == 0;
-}
-
 static size_t class_key(char *out, size_t size, const char *dtype, const char *shape,
                         const char *digest)
 {
@@ -99,7 +93,9 @@ struct infer_probe *sample_list(struct transforms *x, bool of_b, const char *dty
     size_t space = 0;
     *count = 0;
     for (size_t i = from; i < list->count && !transforms_stopped(x); i++) {
-        if (transforms_used(x, of_b, i) || !has_class(&list->at[i], dtype, shape))
+        const struct infer_tensor *t = &list->at[i];
+        if (transforms_used(x, of_b, i) || !t->hash || !t->dtype || !t->shape ||
+            strcmp(t->dtype, dtype) != 0 || strcmp(t->shape, shape) != 0)
             continue;
         *PUSH(x->task->arena, p, *count, space) =
             (struct infer_probe){.of_b = of_b, .at = i, .sample = true};

@@ -198,12 +198,6 @@ static void keep_surplus(struct assignment *a)
     }
 }
 
-static void keep_source(struct assignment *a)
-{
-    for (size_t i = 0; i < a->task->source.count; i++)
-        t5x_assignment_keep_leaf(a, &a->task->source.leaf[i]);
-}
-
 /* Find the leaf of the source that a rule takes for each name of the target. */
 static void find_taken(struct assignment *a)
 {
@@ -472,11 +466,11 @@ static void t5x_assignment_settle(struct map_task *t)
     };
     if (!a.taken || !a.shown || !a.from || !a.used || !map_index(t, &a.old, &t->source))
         t->failed = true;
-    else if (map_flag(t, "is_resuming",
-                      false)) /* the original ignores the target, and makes no tree */
-        keep_source(&a);
-    else
+    else if (!map_flag(t, "is_resuming", false))
         assign(&a);
+    else /* the original ignores the target, and makes no tree */
+        for (size_t i = 0; i < t->source.count; i++)
+            t5x_assignment_keep_leaf(&a, &t->source.leaf[i]);
     strmap_release(&a.old);
 }
 

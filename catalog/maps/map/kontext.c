@@ -179,15 +179,6 @@ static bool take_bound(struct parser *p, unsigned which)
     return p->at > digits || p->at == from;
 }
 
-/* The rest of a slice, from the first colon on. */
-static bool take_slice(struct parser *p)
-{
-    p->part.kind = KONTEXT_SLICE;
-    return kontext_take(p, ':') && take_bound(p, 1) &&
-           (!kontext_take(p, ':') || take_bound(p, 2)) &&
-           !(p->part.has[2] && p->part.bound[2] == 0);
-}
-
 static bool take_literal(struct parser *p)
 {
     static const char *const words[] = {"True", "False", "None"};
@@ -201,8 +192,11 @@ static bool take_literal(struct parser *p)
     const char *from = p->at;
     if (take_bound(p, 0)) {
         skip_spaces(p);
-        if (p->at < p->end && *p->at == ':')
-            return take_slice(p);
+        if (kontext_take(p, ':')) {
+            p->part.kind = KONTEXT_SLICE;
+            return take_bound(p, 1) && (!kontext_take(p, ':') || take_bound(p, 2)) &&
+                   !(p->part.has[2] && p->part.bound[2] == 0);
+        }
     }
     p->at = from;
     p->part.has[0] = false;

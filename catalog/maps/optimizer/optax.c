@@ -201,18 +201,6 @@ static const char *promoted(const struct members *m)
     return order[1];
 }
 
-static bool optax_is_integer(const struct json_value *v)
-{
-    return json_type_of(v) == JSON_NUMBER && !strpbrk((const char *)v->text.at, ".eE");
-}
-
-/* Whether the value is a default that is a class: classes are callable, so Optax takes it for a
- * schedule. */
-static bool is_class(const struct arg *a, const struct json_value *given)
-{
-    return strcmp(a->name, "dtype_momentum") == 0 && !json_get(given, a->name);
-}
-
 /* Add a row for each hyperparameter, and then one for the count of each schedule. */
 static void add_hyperparams(struct optax *o, const struct node *n, const struct json_value *given)
 {
@@ -223,14 +211,17 @@ static void add_hyperparams(struct optax *o, const struct node *n, const struct 
     for (size_t k = 0; k < 2 * count; k++) {
         bool state = k >= count;
         const struct arg *a = &n->args->at[state ? k - count : k];
-        bool class = is_class(a, given), schedule = class || is_schedule(a->value);
+        /* A default that is a class is callable, so Optax takes it for a schedule. */
+        bool class = strcmp(a->name, "dtype_momentum") == 0 && !json_get(given, a->name);
+        bool schedule = class || is_schedule(a->value);
         if (!schedule && (state || json_type_of(a->value) != JSON_NUMBER))
             continue;
         struct optimizer_row row = {.shape = "[]", .dtype = "float32"};
         row.path =
             run_textf(o->run, "%s/%s/%s%s", n->path, state ? "hyperparams_states" : "hyperparams",
                       a->name, state ? "/count" : "");
-        if (state || optax_is_integer(a->value))
+        if (state || (json_type_of(a->value) == JSON_NUMBER &&
+                      !strpbrk((const char *)a->value->text.at, ".eE")))
             row.dtype = "int32";
         else if (!class && number)
             row.dtype = number;

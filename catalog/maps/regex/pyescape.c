@@ -21,16 +21,6 @@ static void pyescape_read_number(struct pyreader *p, struct token t)
         pygroup_refer(p, value, t.pos);
 }
 
-/* \b and \B as a condition: if a word character precedes, \b wants none to follow, else it wants
- * one; \B the other way round. In Python \B never matches in an empty text. */
-static void put_boundary(struct pyreader *p, bool at)
-{
-    const char *word = pyset_class(p, 'w');
-    text_addf(p->out,
-              at ? "(?(?<=[%s])(?![%s])|(?=[%s]))" : "(?!\\A\\z)(?(?<=[%s])(?=[%s])|(?![%s]))",
-              word, word, word);
-}
-
 void pyescape_read(struct pyreader *p, struct token t)
 {
     if (pyset_class(p, t.c)) {
@@ -42,7 +32,13 @@ void pyescape_read(struct pyreader *p, struct token t)
         reader_add(p, ITEM_POSITION, WIDTH_NONE);
         reader_top(p)->ends = t.c == 'Z';
     } else if (t.c == 'b' || t.c == 'B') {
-        put_boundary(p, t.c == 'b');
+        /* As a condition: if a word character precedes, \b wants none to follow, else it wants one; \B the
+         * other way round. In Python \B never matches in an empty text. */
+        const char *word = pyset_class(p, 'w');
+        text_addf(p->out,
+                  t.c == 'b' ? "(?(?<=[%s])(?![%s])|(?=[%s]))"
+                             : "(?!\\A\\z)(?(?<=[%s])(?=[%s])|(?![%s]))",
+                  word, word, word);
         reader_add(p, ITEM_POSITION, WIDTH_NONE);
     } else if (token_escapes_digit(t)) {
         pyescape_read_number(p, t);

@@ -61,13 +61,6 @@ bool pytext_isalpha(const char *at, size_t len)
     return fully_matches("\\p{L}++", at, len);
 }
 
-static bool is_space(uint32_t c, const char *at, size_t len)
-{
-    if (c < 0x80)
-        return c == ' ' || (c >= '\t' && c <= '\r');
-    return c == 0x85 || fully_matches("\\p{Z}", at, len);
-}
-
 /* The value of a decimal digit of any script, -1 if it is not a digit. The ten digits of a script
  * are consecutive, and the code of its zero ends in hexadecimal 0 or 6 (except for mathematical
  * digits): if the code ending in 0 of the same row is a digit, it is the zero. */
@@ -90,7 +83,9 @@ static size_t skip_spaces(const char *at, size_t len)
     size_t i = 0, step = 0;
     while (i < len) {
         uint32_t c = pytext_decode(at + i, &step);
-        if (!is_space(c, at + i, step))
+        const bool space = c < 0x80 ? c == ' ' || (c >= '\t' && c <= '\r')
+                                    : c == 0x85 || fully_matches("\\p{Z}", at + i, step);
+        if (!space)
             break;
         i += step;
     }

@@ -106,13 +106,6 @@ static bool write_value(struct writing *w)
     return text_addc(w->out, map ? '{' : '[');
 }
 
-static bool write_key(struct writing *w)
-{
-    struct msgpack_item item;
-    return msgpack_next(w->m, &item) && msgpack_is_text(&item) && add_text(w->m, &item, w->out) &&
-           text_addc(w->out, ':');
-}
-
 /* Append a value, with all nested values, as JSON. */
 static bool add_json(struct msgpack *m, struct text *out)
 {
@@ -129,7 +122,10 @@ static bool add_json(struct msgpack *m, struct text *out)
             text_addc(out, ',');
         w.levels[d].begun = true;
         w.levels[d].left--;
-        ok = (!w.levels[d].map || write_key(&w)) && write_value(&w);
+        struct msgpack_item key;
+        ok = !w.levels[d].map || (msgpack_next(m, &key) && msgpack_is_text(&key) &&
+                                  add_text(m, &key, out) && text_addc(out, ':'));
+        ok = ok && write_value(&w);
     }
     return ok;
 }

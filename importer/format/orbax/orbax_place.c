@@ -37,13 +37,6 @@
 
 /* --- facts -------------------------------------------------------------------------- */
 
-/* Whether the whole text is one JSON object. Of other files, no facts are stated at all. */
-static bool is_object(struct json j)
-{
-    return json_want(&j, JSON_OBJECT, "an object") && json_skip(&j) &&
-           json_want(&j, JSON_END, "the end");
-}
-
 /* The first token of the next value; JSON_NULL also for an empty object. */
 static enum json_type orbax_place_look_ahead(struct json j)
 {
@@ -90,7 +83,10 @@ static void state_file(struct job *job, const char *path, const char *prefix)
     if (orbax_read(job, path, "config", job->arena, &text, &err) == OK && text.at) {
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true;
-        if (is_object(j))
+        struct json whole =
+            j; /* of files that are not one JSON object, no facts are stated at all */
+        if (json_want(&whole, JSON_OBJECT, "an object") && json_skip(&whole) &&
+            json_want(&whole, JSON_END, "the end"))
             json_object(&j, "an object", table, &(struct stated){job, prefix});
     }
     if (err.status != OK)
