@@ -36,7 +36,7 @@ struct labelled {
     bool has_step;
     const char *tail, *run_tail;
     struct step_place place; /* what its path says, if step and run are from there; else zero */
-    const char *group;       /* of those of its run, or of its step */
+    const char *group;       /* of its run's checkpoints, or of its step's */
     bool tied;               /* another part has as good a name for a model */
     bool beside_model;       /* another part of its step is the model */
     bool moved;              /* run or item is not what its row says */
@@ -160,7 +160,7 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
     if (added) {
         *value = i;
     } else if (c->place.item.len) {
-        /* Let a part of a step be its model if its name says so more than that of the best
+        /* Let a part of a step be its model if its name says so more than the name of the best
              * so far. */
         const unsigned rank = step_model_rank(l->list[i].place.item);
         const unsigned least = step_model_rank(l->list[*value].place.item);
@@ -174,7 +174,7 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
     }
 }
 
-/* The model of a step's folder; NULL: none, or two forms of it with one name. */
+/* The model of a step's folder; NULL: none, or two of its forms with one name. */
 static const struct labelled *model_of(const struct labelling *l, const uint64_t *best)
 {
     const struct labelled *c = best && *best != GROUP_MIXED ? &l->list[*best] : NULL;

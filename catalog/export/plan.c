@@ -286,7 +286,7 @@ void export_plan_prefer(struct export_plan *p, bool last, struct error *err)
     struct export_tensor **order = export_order(p, export_by_name, err);
     size_t kept = 0;
     for (size_t i = 0, end; order && i < p->count; i = end) {
-        end = i + 1; /* those of one name are in the order of their checkpoints */
+        end = i + 1; /* equal names are in the order of their checkpoints */
         while (end < p->count && strcmp(order[i]->name, order[end]->name) == 0)
             end++;
         const unsigned preferred = order[last ? end - 1 : i]->joined;

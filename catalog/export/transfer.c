@@ -413,7 +413,7 @@ static uint32_t flow_sum(const struct flow *f, enum data_sum kind)
     return sum;
 }
 
-/* Called when all blocks are done: verify the source's checksums, and that a file of which the bytes were not
+/* Called when all blocks are done: verify the source's checksums, and that a file whose bytes were not
  * seen is still the one that was indexed; and close the flow. */
 static void flow_finish(struct flow *f, enum data_sum kind, struct error *err)
 {

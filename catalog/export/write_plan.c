@@ -91,7 +91,7 @@ static void check_paths(const struct writing *w)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Open the output or the staging folder; in that the files that have tensors, and those of an export in
+/* Open the output or the staging folder; in that the files that have tensors, and an export's in
  * parts, are created at their full sizes. */
 static void open_outputs(struct writing *w)
 {

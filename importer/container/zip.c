@@ -100,7 +100,7 @@ static enum status read_end64(const struct source *s, uint64_t end, struct direc
     if (end < LOCATOR_BYTES ||
         source_read(s, end - LOCATOR_BYTES, locator, sizeof(locator), err) != OK ||
         load_u32le(locator) != LOCATOR_MAGIC)
-        return err->status; /* OK if there is none */
+        return err->status; /* OK if absent */
     uint64_t at = load_u64le(locator + 8), limit = end - LOCATOR_BYTES;
     if (limit < END64_BYTES || at > limit - END64_BYTES)
         return corrupt(s, limit, err, "the zip64 end record lies outside the file");

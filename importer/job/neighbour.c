@@ -28,7 +28,7 @@ static bool read_text(struct job *job, const char *name, const char *path, struc
     return bytes && source_read(s, 0, bytes, text->len, err) == OK;
 }
 
-/* Read a file as one JSON object, and add facts of it. path NULL: it is in the primary's directory. */
+/* Read a file as one JSON object, and add its facts. path NULL: it is in the primary's directory. */
 static void state_json(struct job *job, const char *name, const char *path,
                        bool (*state)(struct job *, struct json *, const char *key))
 {
@@ -70,7 +70,7 @@ static bool last_of_list(struct json *j, struct json *last, bool *any)
 }
 
 /* trainer_state.json of transformers: its log has an entry for each time that something was logged,
- * of which the last one counts. */
+ * the last of which counts. */
 static bool state_trainer(struct job *job, struct json *j, const char *prefix)
 {
     bool ok = json_want(j, JSON_OBJECT, "an object");

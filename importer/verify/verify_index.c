@@ -20,7 +20,7 @@ static const char *if_any(const char *text)
     return text && *text ? text : NULL;
 }
 
-/* Record a finding: name, file, code and message, any of which may be NULL. */
+/* Record a finding: name, file, code and message; any may be NULL. */
 static void put(struct verifier *v, int64_t checkpoint, const char *const row[4], uint64_t offset)
 {
     const int64_t at = (int64_t)offset;

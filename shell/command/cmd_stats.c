@@ -40,7 +40,7 @@ static const struct {
     " (SELECT max(value) AS most FROM json_each(histogram, '$.counts')) x,"                        \
     " json_each(histogram, '$.counts') k) AS line FROM picked)"
 
-/* The histograms of all steps of a tensor in the same bins, of which none is narrower than any step's own,
+/* The histograms of all steps of a tensor in the same bins, none narrower than any step's own,
  * as high as the highest of them. */
 #define BINS "16"
 #define ONE_SCALE                                                                                        \

@@ -74,7 +74,7 @@ static char *path_in_catalog(struct session *s, const char *name)
     return path;
 }
 
-/* The end of a catalogued path can be that of a file that lies here, too. */
+/* A catalogued path can end like a file that lies here, too. */
 static void say_file_here(struct session *s, const char *name)
 {
     struct text here = {0};

@@ -138,7 +138,7 @@ static uint32_t run_of(const struct laid *l, uint32_t from)
     return n;
 }
 
-/* So many blocks of one side. */
+/* A run of blocks on one side. */
 struct stretch {
     const struct laid *of;
     uint32_t from, count;

@@ -122,7 +122,7 @@ static void read_quantizing(struct quantizing *q, const char *text, struct arena
                   why.message);
 }
 
-/* The first whose regex matches, else what has none where this tensor's rows are whole blocks of it. */
+/* The first whose regex matches, else the one without, where this tensor's rows are whole blocks. */
 static struct quantizing *quantizing_of(struct quantizing *q, size_t count,
                                         const struct export_tensor *t, struct error *err)
 {

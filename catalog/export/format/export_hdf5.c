@@ -57,7 +57,7 @@ struct hdf5_tree {
     struct export_layout *l;
     struct hdf5_group *group; /* the open ones, from the root down */
     size_t depth, group_space;
-    struct hdf5_member *member; /* of all open groups, those of inner ones last */
+    struct hdf5_member *member; /* of all open groups, the inner ones' last */
     size_t members, member_space;
     struct {
         const char *name;
@@ -290,7 +290,7 @@ static uint64_t dtype_name_at(struct hdf5_tree *tree, const char *name)
     return at;
 }
 
-/* Strings of one width: that of the longest. */
+/* Strings as wide as the longest. */
 struct hdf5_strings {
     struct export_layout *l;
     uint64_t width;

@@ -161,7 +161,7 @@ static void put_entries(struct export_layout *l, const struct part *part)
     text_release(&text);
 }
 
-/* How many bytes the data should begin after a multiple of a block, so that most of it lies in its blocks as it does
+/* How many bytes the data should begin after a multiple of a block, so that most blocks hold what they do
  * in its source, where it may be shared. */
 static uint64_t shift_of(const struct part *part)
 {

@@ -234,7 +234,7 @@ static void begin_file(struct export_layout *l, const char *suffix)
 }
 
 /* Strings as they are laid out: first all lengths, as varints, and a masked checksum of these as numbers of 4
- * bytes (8 where they must be); then the strings. The entry's checksum goes on from that of the numbers. */
+ * bytes (8 where they must be); then the strings. The entry's checksum goes on from the numbers'. */
 struct tf_strings {
     struct export_layout *l;
     struct text text;

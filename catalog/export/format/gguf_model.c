@@ -1,7 +1,7 @@
 /*
  * gguf_model.c - what llama.cpp needs to be told of a model that comes from Hugging Face: its architecture and
  * sizes (config.json, whose facts the catalog has), its tokenizer (tokenizer.json,
- * tokenizer_config.json and SentencePiece's tokenizer.model, which are read beside the checkpoint). Which of it becomes what is in schema/function/gguf_model.sql.
+ * tokenizer_config.json and SentencePiece's tokenizer.model, which are read beside the checkpoint). What becomes of each is in schema/function/gguf_model.sql.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -54,7 +54,7 @@ static void add_files(struct text *out)
 {
     text_varint(out, 1);
     text_varint(out, strlen(OCDBT_DATA_FILE));
-    text_varint(out, 0); /* no part of it is a base path */
+    text_varint(out, 0); /* no base path */
     text_adds(out, OCDBT_DATA_FILE);
 }
 

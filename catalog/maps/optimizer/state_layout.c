@@ -239,7 +239,7 @@ static struct piece folder_of(struct piece path)
     return path;
 }
 
-/* The folder next to the state's that holds parameters of it; at NULL: there is none. */
+/* The folder next to the state's that holds its parameters; at NULL: there is none. */
 static struct piece find_folder(const struct finder *f)
 {
     struct folders folders;

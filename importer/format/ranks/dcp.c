@@ -258,7 +258,7 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path, s
 
 /* The torch.save archive of one item. */
 struct item {
-    bool object; /* any value, not a tensor: all of it is wanted */
+    bool object; /* any value, not a tensor: the whole is wanted */
     struct arena arena;
     struct source *source;
     struct torch_zip zip;

@@ -160,7 +160,7 @@ static void state_step(struct job *job)
     const char *slash = strrchr(job->path, '/');
     int64_t step;
     if (!slash || slash == job->path || !nine_digits(slash + 1, &step))
-        return; /* other names are those of all formats */
+        return; /* other names are as in all formats */
     job_step(job, step);
     job_run(job, arena_copy(job->arena, job->path, (size_t)(slash - job->path)), NULL);
 }

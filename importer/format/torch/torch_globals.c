@@ -196,7 +196,7 @@ static bool getattr_is_tame(const struct pickle *p)
     return true;
 }
 
-/* Report a name that loading the file in Python would import, and what of it is not known to be harmless. */
+/* Report a name that loading the file in Python would import, and which part is not known to be harmless. */
 static void report_global(struct torch_tree *t, const struct pickle_global *g)
 {
     const char *why;
