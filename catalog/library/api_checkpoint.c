@@ -133,7 +133,7 @@ static const struct ckptdb_kind *new_kind(sqlite3_stmt *row, struct arena *arena
     return k;
 }
 
-static uint32_t kind_of(struct looking *l, sqlite3_stmt *row, struct error *err)
+static uint32_t kind_of_row(struct looking *l, sqlite3_stmt *row, struct error *err)
 {
     struct arena *arena = &l->of->arena;
     bool added;
@@ -170,7 +170,7 @@ static bool row_is_plain(const struct looking *l, sqlite3_stmt *row, const struc
 static void take_tensor(struct looking *l, sqlite3_stmt *row, struct error *err)
 {
     const size_t n = l->count;
-    const uint32_t kind = kind_of(l, row, err);
+    const uint32_t kind = kind_of_row(l, row, err);
     if (err->status != OK || n == l->room)
         return;
     l->ids[n] = (l->id << TENSOR_ORD_BITS) + sqlite3_column_int64(row, ORD);
@@ -186,7 +186,7 @@ static void take_tensor(struct looking *l, sqlite3_stmt *row, struct error *err)
         arena_fail(&l->of->arena);
 }
 
-static struct held_file *file_at(const ckptdb_checkpoint *c, uint32_t position)
+static struct held_file *held_file_at(const ckptdb_checkpoint *c, uint32_t position)
 {
     size_t begin = 0, end = c->file_count;
     while (begin < end) {
@@ -221,7 +221,7 @@ static void take_files(struct looking *l, sqlite3 *db, struct error *err)
     sqlite3_finalize(row);
     for (size_t i = 0; err->status == OK && i < l->count; i++) {
         struct place *p = &c->places[i];
-        const struct held_file *f = l->plain[i] ? file_at(c, p->file) : NULL;
+        const struct held_file *f = l->plain[i] ? held_file_at(c, p->file) : NULL;
         uint64_t end;
         l->plain[i] = f && f->is.present && add_u64(p->start, f->is.base, &p->start) &&
                       add_u64(p->start, l->kinds[l->kind[i]]->nbytes, &end) &&

@@ -62,7 +62,7 @@ static int read_packed(struct module_lists *m, struct module_list *l)
 }
 
 /* The same from rows, as the view by_module has them. */
-static int read_rows(struct module_lists *m, struct module_list *l)
+static int pack_rows(struct module_lists *m, struct module_list *l)
 {
     struct module_pack pack = {0};
     struct text packed = {0};
@@ -130,7 +130,7 @@ int module_lists_get(struct module_lists *m, struct layout *layout, struct modul
     int rc = read_packed(m, l);
     l->plain = rc == SQLITE_OK;
     if (rc == SQLITE_DONE)
-        rc = read_rows(m, l);
+        rc = pack_rows(m, l);
     if (rc != SQLITE_OK) {
         module_sums_release(&l->sums);
         free(l);

@@ -245,7 +245,7 @@ static int module_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static void add_key(struct module_key *list, int *count, const char *at)
+static void add_module_key(struct module_key *list, int *count, const char *at)
 {
     if (*count < MODULE_KEYS)
         list[(*count)++] = (struct module_key){(enum module_column)(at[0] - 'a'), at[1] == '-'};
@@ -266,9 +266,9 @@ static void plan_read(struct module_plan *p, int number, const char *at)
             p->by_name = *at - 'a' == MODULE_CHECKPOINT;
             p->backwards = at[1] == '-';
         } else if (p->by_keys && !p->by_checkpoint) {
-            add_key(p->before, &p->befores, at);
+            add_module_key(p->before, &p->befores, at);
         } else {
-            add_key(p->within, &p->withins, at);
+            add_module_key(p->within, &p->withins, at);
         }
     }
 }
@@ -506,7 +506,7 @@ static int next_checkpoint(struct module_cursor *c)
     return c->eof ? SQLITE_OK : rc;
 }
 
-static int open_stream(struct module_cursor *c)
+static int open_checkpoints(struct module_cursor *c)
 {
 #define FIND "SELECT c.id, c.layout FROM _checkpoints c "
     static const char *const sql[] = {
@@ -657,7 +657,7 @@ static size_t group_end(const struct module_entry *list, size_t from, size_t end
     return at;
 }
 
-static int by_order(const void *a, const void *b)
+static int by_asked_order(const void *a, const void *b)
 {
     const struct module_row *x = a, *y = b;
     return x->order != y->order ? (x->order > y->order) - (x->order < y->order)
@@ -685,7 +685,7 @@ static int list_rows(struct module_cursor *c)
         }
     }
     if (c->row_count)
-        qsort(c->row, c->row_count, sizeof(*c->row), by_order);
+        qsort(c->row, c->row_count, sizeof(*c->row), by_asked_order);
     size_t count = 0;
     for (size_t i = 0; c->plan.once && i < c->row_count; i++)
         if (!i || c->row[i].checkpoint != c->row[count - 1].checkpoint ||
@@ -830,7 +830,7 @@ static int module_filter(sqlite3_vtab_cursor *base, int number, const char *text
     if (never)
         return SQLITE_OK;
     c->eof = false;
-    int rc = c->plan.by_keys ? open_keys(c) : open_stream(c);
+    int rc = c->plan.by_keys ? open_keys(c) : open_checkpoints(c);
     if (rc == SQLITE_OK)
         rc = c->plan.by_keys ? next_of_keys(c) : next_checkpoint(c);
     return module_fail(table_of(c), rc);

@@ -190,7 +190,7 @@ static void put_page(struct session *s, struct sink *sink, const int64_t *ids,
 /* --- where it goes ---------------------------------------------------------------------------- */
 
 /* Append what a file name may hold of a checkpoint's, or of the catalog's. */
-static void add_name(struct text *path, const char *name)
+static void add_file_name(struct text *path, const char *name)
 {
     for (size_t i = 0; name[i] && i < NAME_BYTES; i++)
         if (strchr("/\\:*?\"<>| ", name[i]) || (unsigned char)name[i] < ' ')
@@ -205,14 +205,14 @@ static void usual_path(struct session *s, const int64_t *ids, struct text *path)
     const char *slash = strrchr(s->catalog, '/');
     text_adds(path, "ckptdb-");
     if (!ids[0])
-        add_name(path, slash ? slash + 1 : s->catalog);
+        add_file_name(path, slash ? slash + 1 : s->catalog);
     if (!ids[0] && text_ends_in(path->at, path->len, ".db"))
         path->len -= strlen(".db");
     for (int i = 0; i < 2 && ids[i]; i++) {
         sqlite3_stmt *name =
             session_prepare(s, "SELECT name FROM checkpoint WHERE id = ?1", "i", ids[i]);
         text_adds(path, i ? "-" : "");
-        add_name(path, session_row(s, name) ? session_text(name, 0) : "");
+        add_file_name(path, session_row(s, name) ? session_text(name, 0) : "");
         sqlite3_finalize(name);
     }
     text_adds(path, ".html");

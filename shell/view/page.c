@@ -75,7 +75,7 @@ static void send(struct page *p, struct text *t)
     text_reset(t);
 }
 
-static void add_string(struct text *t, const char *string, size_t len)
+static void add_counted(struct text *t, const char *string, size_t len)
 {
     text_varint(t, len);
     text_add(t, string, len);
@@ -89,7 +89,7 @@ static void put_name(struct column *c, const char *name, size_t len)
     while (same < len && same < c->before.len && name[same] == c->before.at[same])
         same++;
     text_varint(&c->cells, same);
-    add_string(&c->cells, name + same, len - same);
+    add_counted(&c->cells, name + same, len - same);
     text_reset(&c->before);
     text_add(&c->before, name, len);
 }
@@ -111,17 +111,17 @@ static void put_word(struct page *p, struct column *c, const char *word, size_t 
     if (code && !added)
         return;
     c->next_code++;
-    add_string(&c->cells, word, len);
+    add_counted(&c->cells, word, len);
 }
 
-static void put_number(struct column *c, double number)
+static void add_number(struct column *c, double number)
 {
     uint64_t bits;
     memcpy(&bits, &number, sizeof(bits));
     text_le(&c->cells, bits, sizeof(bits));
 }
 
-static void end_block(struct page *p)
+static void finish_block(struct page *p)
 {
     struct text head = {0};
     text_varint(&head, p->rows);
@@ -145,14 +145,14 @@ static void put(struct page *p, const char *text, double number)
     if (c->kind == 'n')
         put_name(c, text ? text : "", len);
     else if (c->kind == 'd')
-        put_number(c, number);
+        add_number(c, number);
     else if (text)
         put_word(p, c, text, len);
     else
         text_varint(&c->cells, 0);
     p->at = (p->at + 1) % p->columns;
     if (p->at == 0 && ++p->rows == PAGE_BLOCK)
-        end_block(p);
+        finish_block(p);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -162,8 +162,8 @@ static void end_table(struct page *p)
     if (!p->columns)
         return;
     if (p->rows)
-        end_block(p);
-    end_block(p);
+        finish_block(p);
+    finish_block(p);
     for (unsigned i = 0; i < p->columns; i++) {
         text_release(&p->column[i].cells);
         text_release(&p->column[i].before);
@@ -181,7 +181,7 @@ static void begin_table(struct page *p, const char *table, const char *kinds,
     struct text head = {0};
     end_table(p);
     p->columns = (unsigned)strlen(kinds);
-    add_string(&head, table, strlen(table));
+    add_counted(&head, table, strlen(table));
     text_varint(&head, p->columns);
     for (unsigned i = 0; i < p->columns; i++) {
         const char *called = name(context, (int)i);
@@ -189,7 +189,7 @@ static void begin_table(struct page *p, const char *table, const char *kinds,
         if (kinds[i] == 't')
             p->column[i].kind = 'd';
         p->column[i].next_code = 2;
-        add_string(&head, called, strlen(called));
+        add_counted(&head, called, strlen(called));
         text_addc(&head, p->column[i].kind);
     }
     send(p, &head);

@@ -162,7 +162,7 @@ struct hdf5_level {
 };
 
 /* What lies between entry i - 1 and entry i: the name of the former, or where the latter begins. */
-static void add_key(struct text *out, const struct hdf5_index *x, size_t i)
+static void add_chunk_key(struct text *out, const struct hdf5_index *x, size_t i)
 {
     uint64_t begin[CHUNK_RANK];
     if (x->member) {
@@ -193,11 +193,11 @@ static void put_level(struct hdf5_tree *tree, const struct hdf5_index *x, unsign
         text_le(out, i ? first + (i / x->most - 1) * size : HDF5_NOWHERE, 8);
         text_le(out, i + used < count ? first + (i / x->most + 1) * size : HDF5_NOWHERE, 8);
         for (size_t k = i; k < i + used; k++) {
-            add_key(out, x, k * span);
+            add_chunk_key(out, x, k * span);
             text_le(out, below->size ? below->at + k * below->size : x->tensor->places[k].at, 8);
         }
         if (used)
-            add_key(out, x, (i + used) * span < x->count ? (i + used) * span : x->count);
+            add_chunk_key(out, x, (i + used) * span < x->count ? (i + used) * span : x->count);
         pad_to(out, (size_t)size);
         lay_add(tree->l, out);
     }

@@ -210,7 +210,7 @@ void hdf5_contiguous(struct hdf5_header *h, uint64_t at, uint64_t nbytes)
 }
 
 /* A filter with one value, without a name. It may be left out of a chunk (which the chunk would say). */
-static void add_filter(struct text *out, enum filter filter, uint32_t value)
+static void put_filter(struct text *out, enum filter filter, uint32_t value)
 {
     text_le(out, filter, 2);
     text_le(out, 0, 2);
@@ -228,9 +228,9 @@ void hdf5_filters(struct hdf5_header *h, int level, bool shuffled, uint32_t elem
     text_le(&h->messages, 1, 1); /* version */
     text_le(&h->messages, (level >= 0) + (uint64_t)shuffled, 7);
     if (shuffled)
-        add_filter(&h->messages, FILTER_SHUFFLE, element);
+        put_filter(&h->messages, FILTER_SHUFFLE, element);
     if (level >= 0)
-        add_filter(&h->messages, FILTER_DEFLATE, (uint32_t)level);
+        put_filter(&h->messages, FILTER_DEFLATE, (uint32_t)level);
     end_message(h, from);
 }
 
