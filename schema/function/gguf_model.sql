@@ -8,24 +8,15 @@
 WITH
   model(arch) AS MATERIALIZED (SELECT arch FROM gguf_architecture(:checkpoint)),
   config(key, value) AS (SELECT key, value FROM metadata WHERE checkpoint_id = known_checkpoint(:checkpoint)),
+  embedding(n) AS (
+    SELECT coalesce((SELECT value FROM config WHERE key = 'config.json:vocab_size' AND typeof(value) = 'integer'), 0)),
   text(doc, settings) AS MATERIALIZED (
     SELECT iif(json_valid(:tokenizer), :tokenizer, '{}'), iif(json_valid(:tokenizer_config), :tokenizer_config, '{}')),
   tokenizer AS MATERIALIZED (SELECT kind, unknown, regex FROM gguf_tokenizer(:tokenizer)),
   vocabulary AS MATERIALIZED (SELECT id, token FROM gguf_vocabulary(:tokenizer)),
   tokens AS MATERIALIZED (
-    SELECT id, token, type, score
-    FROM gguf_tokens(:tokenizer, coalesce((SELECT value FROM config WHERE key = 'config.json:vocab_size' AND typeof(value) = 'integer'), 0))),
-  -- SentencePiece's scores and types; the scores of tokens that were added, and of those that it lacks, are llama.cpp's.
-  -- (A tokenizer.model of other tokens says nothing.)
-  added(id) AS MATERIALIZED (SELECT json_extract(value, '$.id') FROM text, json_each(doc, '$.added_tokens') WHERE type = 'object'),
-  piece(id, token, score, type) AS MATERIALIZED (
-    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
-    FROM json_each(:pieces) WHERE (SELECT kind FROM tokenizer) = 'llama'),
-  sentence(scores, types) AS MATERIALIZED (
-    SELECT json_group_array(iif(id IN (SELECT id FROM added), -1000.0, coalesce(p.score, -10000.0))),
-           json_group_array(iif(t.type = 1, coalesce(p.type, 1), t.type))
-    FROM (SELECT id, token, type FROM tokens ORDER BY id) t LEFT JOIN piece p USING (id)
-    HAVING count(p.id) AND NOT max(coalesce(p.token <> t.token, 0) AND id NOT IN (SELECT id FROM added))),
+    SELECT id, token, type, score FROM gguf_tokens(:tokenizer, (SELECT n FROM embedding))),
+  sentence(scores, types) AS MATERIALIZED (SELECT scores, types FROM gguf_sentence(:tokenizer, :pieces, (SELECT n FROM embedding))),
   -- A pair may hold blanks, which stand between the two in llama.cpp's merges.
   merges(merge) AS (
     SELECT iif(m.type = 'array', replace(json_extract(m.value, '$[0]'), ' ', char(288)) || ' ' || replace(json_extract(m.value, '$[1]'), ' ', char(288)),

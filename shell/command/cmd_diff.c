@@ -314,6 +314,24 @@ static int hash_both(struct session *s, const struct comparing *how)
     return status == STATUS_FINE || status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
 }
 
+/* Settle what is compared with what, and how. False: it was told why that cannot be. */
+static bool settle(struct session *s, const struct args *args, struct comparing *how)
+{
+    if (!way_of_showing(s, args) || !hash_jobs(args->value[JOBS], &how->threads) ||
+        !map_known(s, how->map) || !session_regex(s, how->names))
+        return false;
+    how->a = session_checkpoint(s, args->operand[0]);
+    how->b = how->a ? session_checkpoint(s, args->operand[1]) : 0;
+    if (!how->b)
+        return false;
+    if (args->value[SET] && !how->map)
+        return complain("--set: only with --map"), false;
+    /* Also checks that a map takes no number from a config.json that has changed since it was indexed. */
+    if (how->map && settings_give(s, args, how->map, how->a) != STATUS_FINE)
+        return false;
+    return !how->renames || renames_apart(s, how->a, how->map, how->renames);
+}
+
 static int diff_run_as(struct session *s, const struct args *args, const char *renames)
 {
     struct comparing how = {.map = args->value[MAP],
@@ -323,21 +341,7 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
                             .bytes = args->value[BYTES]};
     struct counts c = {0};
     int status = STATUS_FINE;
-    if (!way_of_showing(s, args))
-        return STATUS_TROUBLE;
-    if (!hash_jobs(args->value[JOBS], &how.threads) || !map_known(s, how.map) ||
-        !session_regex(s, how.names))
-        return STATUS_TROUBLE;
-    how.a = session_checkpoint(s, args->operand[0]);
-    how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
-    if (!how.a || !how.b)
-        return STATUS_TROUBLE;
-    if (args->value[SET] && !how.map)
-        return complain("--set: only with --map"), STATUS_TROUBLE;
-    /* Also checks that a map takes no number from a config.json that has changed since it was indexed. */
-    if (how.map && settings_give(s, args, how.map, how.a) != STATUS_FINE)
-        return STATUS_TROUBLE;
-    if (how.renames && !renames_apart(s, how.a, how.map, how.renames))
+    if (!settle(s, args, &how))
         return STATUS_TROUBLE;
     how.adapter = !how.map && !how.renames && !how.bytes && diff_has_adapter(s, how.a, how.b);
     how.all = how.map || how.renames || how.names || how.values || how.adapter || args->value[ALL];

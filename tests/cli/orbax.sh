@@ -136,7 +136,7 @@ mkdir -p rngs/step_000005/rng && cp -r "$full/params" rngs/step_000005/rng/jax_r
 try import rngs
 mkdir rngs/step_000005/rng/jax_random_key_metadata
 echo '{"implementation": "threefry2x32", "jax.random.key": "jax.random.key"}' >rngs/step_000005/rng/jax_random_key_metadata/metadata
-for round in 1 2; do
+for _ in 1 2; do
     try import rngs
     "$CKPTDB_BIN" "SELECT name, run, step, item FROM checkpoint WHERE path LIKE '%/rngs/%' ORDER BY name"
     cp -r "$full/_CHECKPOINT_METADATA" "$full/params" rngs/step_000005

@@ -76,7 +76,7 @@ struct sstable {
 
 static bool buffer_reserve(const struct sstable *t, struct buffer *b, size_t len)
 {
-    if (len <= b->space)
+    if (b->at && len <= b->space)
         return true;
     size_t space = len > b->space * 2 ? len : b->space * 2;
     uint8_t *at = realloc(b->at, space);
