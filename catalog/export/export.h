@@ -215,7 +215,7 @@ void export_plan_release(struct export_plan *);
 struct export_loss {
     struct loss all;
     uint64_t tensors; /* that lost something */
-    char first[200];  /* the name of one of these */
+    char first[200];  /* the first of their names, cut to fit */
 };
 
 /* What was written, or would be. */

@@ -502,7 +502,8 @@ static void report_loss(const struct flow *f, struct export_loss *loss)
     if (!loss || !(l->out_of_range | l->to_zero | l->to_nan))
         return;
     add_loss(&loss->all, l);
-    if (!loss->tensors++)
+    /* Which is done first is the threads' affair. */
+    if (!loss->tensors++ || strcmp(f->tensor->old_name, loss->first) < 0)
         snprintf(loss->first, sizeof(loss->first), "%s", f->tensor->old_name);
 }
 
