@@ -76,7 +76,7 @@ struct sstable {
 
 static bool buffer_reserve(const struct sstable *t, struct buffer *b, size_t len)
 {
-    if (b->at && len <= b->space)
+    if (len <= b->space)
         return true;
     size_t space = len > b->space * 2 ? len : b->space * 2;
     uint8_t *at = realloc(b->at, space);
@@ -168,10 +168,12 @@ static void read_block(const struct sstable *t, struct block *b)
 {
     const char *name = t->source->name;
     const size_t len = (size_t)b->size;
-    if (b->size > LIMIT_SSTABLE_BLOCK)
+    if (b->size > LIMIT_SSTABLE_BLOCK) {
         error_set(t->err, ERR_LIMIT, name, b->offset,
                   "a table block of %llu bytes, the most is %llu", (unsigned long long)b->size,
                   (unsigned long long)LIMIT_SSTABLE_BLOCK);
+        return;
+    }
     if (t->err->status != OK || !buffer_reserve(t, &b->stored, len + TRAILER_BYTES) ||
         source_read(t->source, b->offset, b->stored.at, len + TRAILER_BYTES, t->err) != OK)
         return;
