@@ -175,6 +175,7 @@ static void read_block(const struct sstable *t, struct block *b)
         return;
     }
     if (t->err->status != OK || !buffer_reserve(t, &b->stored, len + TRAILER_BYTES) ||
+        !b->stored.at ||
         source_read(t->source, b->offset, b->stored.at, len + TRAILER_BYTES, t->err) != OK)
         return;
     const uint32_t crc = crc32c_unmask(load_u32le(b->stored.at + len + 1));
