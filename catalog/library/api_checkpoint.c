@@ -95,13 +95,6 @@ static const char find_files[] =
     "SELECT id" ID_ORD ", path, size, mtime_ns, inode, device, base FROM _files"
     " WHERE id BETWEEN ?1" ID_FIRST "AND (?1" ID_FIRST ") + ?2 ORDER BY id";
 
-static const char *const storages[] = {"none", "range", "pieces", "chunks", "inline"};
-
-static const char *storage_name(sqlite3_int64 storage)
-{
-    return storage > STORAGE_NONE && storage <= STORAGE_INLINE ? storages[storage] : storages[0];
-}
-
 /* Whether elements of this kind are bytes that can be taken as they are, and as many as the row says. */
 static bool kind_is_flat(const struct ckptdb_kind *k, sqlite3_int64 storage)
 {
@@ -186,17 +179,10 @@ static void take_tensor(struct looking *l, sqlite3_stmt *row, struct error *err)
         arena_fail(&l->of->arena);
 }
 
-static struct held_file *held_file_at(const ckptdb_checkpoint *c, uint32_t position)
+static int by_position(const void *position, const void *file)
 {
-    size_t begin = 0, end = c->file_count;
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (c->files[middle].position < position)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < c->file_count && c->files[begin].position == position ? &c->files[begin] : NULL;
+    const uint32_t x = *(const uint32_t *)position, y = ((const struct held_file *)file)->position;
+    return (x > y) - (x < y);
 }
 
 /* Look the files of plain tensors up. What did not lie in its file when that was indexed is not plain. */
@@ -221,7 +207,10 @@ static void take_files(struct looking *l, sqlite3 *db, struct error *err)
     sqlite3_finalize(row);
     for (size_t i = 0; err->status == OK && i < l->count; i++) {
         struct place *p = &c->places[i];
-        const struct held_file *f = l->plain[i] ? held_file_at(c, p->file) : NULL;
+        const struct held_file *f =
+            l->plain[i] && c->file_count
+                ? bsearch(&p->file, c->files, c->file_count, sizeof(*f), by_position)
+                : NULL;
         uint64_t end;
         l->plain[i] = f && f->is.present && add_u64(p->start, f->is.base, &p->start) &&
                       add_u64(p->start, l->kinds[l->kind[i]]->nbytes, &end) &&

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "catalog/data/model/tensor.h"
 #include "catalog/sql/tensor_cursor.h"
 #include "catalog/sql/vtab.h"
 
@@ -213,16 +214,12 @@ static int give_hash(struct tensor_cursor *c, sqlite3_context *ctx)
     return rc == SQLITE_OK ? put_cell(ctx, *(const struct cell *)row) : rc;
 }
 
-static unsigned storage_of(const struct place *p)
-{
-    return p->storage > 0 && p->storage < 5 ? (unsigned)p->storage : 0;
-}
-
 int tensor_storage(struct tensor_cursor *c, unsigned *out)
 {
     struct place p;
     int rc = current_place(c, &p);
-    *out = rc == SQLITE_OK ? storage_of(&p) : 0;
+    *out =
+        rc == SQLITE_OK && p.storage > 0 && p.storage <= STORAGE_INLINE ? (unsigned)p.storage : 0;
     return rc;
 }
 
@@ -230,13 +227,12 @@ int tensor_file(struct tensor_cursor *c, int64_t *position)
 {
     struct place p = {.file = NUMBER_NULL};
     int rc = current_place(c, &p);
-    *position = p.file >= 0 && p.file <= TENSOR_ORD_MASK ? p.file : NO_FILE;
+    *position = p.file >= 0 && p.file <= TENSOR_ORD_MASK ? p.file : FILE_NONE;
     return rc;
 }
 
 static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 {
-    static const char *const words[] = {"none", "range", "pieces", "chunks", "inline"};
     struct place p;
     struct file_cell f;
     if (column == TENSOR_FILE && c->plan.order == IN_FILE)
@@ -247,7 +243,7 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     if (column == TENSOR_STORED)
         return put_integer(ctx, p.stored);
     if (column == TENSOR_STORAGE) {
-        sqlite3_result_text(ctx, words[storage_of(&p)], -1, SQLITE_STATIC);
+        sqlite3_result_text(ctx, storage_name(p.storage), -1, SQLITE_STATIC);
         return SQLITE_OK;
     }
     if (p.file == NUMBER_NULL || (rc = current_file(c, p.file, &f)) != SQLITE_OK)

@@ -75,8 +75,8 @@ struct file_cell {
 };
 
 /* The selected tensors of a layout, or of a checkpoint that has its own places, by the file that they
- * are in: its position, or NO_FILE, which is the least. */
-#define NO_FILE (-1)
+ * are in: its position, or FILE_NONE, which is the least. */
+#define FILE_NONE (-1)
 struct filed {
     struct filed_tensor {
         int32_t file;
@@ -205,7 +205,7 @@ int tensor_label(struct tensor_cursor *);
 void tensor_leave(struct tensor_cursor *);
 /* Find the kind of storage of the current tensor, 0 to 4. */
 int tensor_storage(struct tensor_cursor *, unsigned *out);
-/* Find the position of the current tensor's file among the checkpoint's, or NO_FILE. */
+/* Find the position of the current tensor's file among the checkpoint's, or FILE_NONE. */
 int tensor_file(struct tensor_cursor *, int64_t *position);
 /* The id of what has a position in the current checkpoint. */
 static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)

@@ -39,7 +39,7 @@ static int find_files(struct tensor_cursor *c, const struct selection *all, stru
     c->end = all->count;
     c->block = NULL;
     for (uint32_t i = 0; rc == SQLITE_OK && i < f->count; i++) {
-        int64_t file = NO_FILE;
+        int64_t file = FILE_NONE;
         c->ord = all->ords ? all->ords[i] : i;
         rc = tensor_file(c, &file);
         f->tensor[i] = (struct filed_tensor){(int32_t)file, c->ord};

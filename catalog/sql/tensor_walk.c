@@ -427,7 +427,7 @@ static int next_hit(struct tensor_cursor *c)
         c->kind = c->later_kind;
         c->later = NULL;
         c->unfiled = !c->unfiled;
-        c->file.position = NO_FILE;
+        c->file.position = FILE_NONE;
         c->file.path = (struct cell){0};
         rc = sqlite3_step(c->stream);
     }

@@ -264,7 +264,7 @@ static int open_files(struct tensor_cursor *c)
     c->later_kind = c->kind;
     c->stream = NULL;
     c->unfiled = !back;
-    c->file.position = NO_FILE;
+    c->file.position = FILE_NONE;
     c->file.path = (struct cell){0};
     if (rc != SQLITE_OK)
         return rc;

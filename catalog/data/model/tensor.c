@@ -6,6 +6,12 @@
 #include "catalog/base/cursor.h"
 #include "catalog/base/text.h"
 
+const char *storage_name(int64_t storage)
+{
+    static const char *const words[] = {"none", "range", "pieces", "chunks", "inline"};
+    return words[storage > STORAGE_NONE && storage <= STORAGE_INLINE ? storage : STORAGE_NONE];
+}
+
 /* Set the flags for extents that have strides, a source file or a codec of their own, and collect
  * these codecs; false if there are too many. */
 static bool own_of(const struct extent *list, uint64_t count, struct own_codecs *codecs,

@@ -59,6 +59,9 @@ enum storage {
     STORAGE_COMPOSED /* of other tensors (compose/compose.h, merge.h); never a row */
 };
 
+/* As the column `storage` has it; "none" for a number that no row should have. */
+const char *storage_name(int64_t storage);
+
 #define NO_FILE UINT32_MAX /* extent.file: its file is missing, or it has no file */
 
 /* One run of stored bytes and the box of the tensor that it fills. */

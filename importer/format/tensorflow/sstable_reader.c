@@ -168,12 +168,10 @@ static void read_block(const struct sstable *t, struct block *b)
 {
     const char *name = t->source->name;
     const size_t len = (size_t)b->size;
-    if (b->size > LIMIT_SSTABLE_BLOCK) {
+    if (b->size > LIMIT_SSTABLE_BLOCK)
         error_set(t->err, ERR_LIMIT, name, b->offset,
                   "a table block of %llu bytes, the most is %llu", (unsigned long long)b->size,
                   (unsigned long long)LIMIT_SSTABLE_BLOCK);
-        return;
-    }
     if (t->err->status != OK || !buffer_reserve(t, &b->stored, len + TRAILER_BYTES) ||
         !b->stored.at ||
         source_read(t->source, b->offset, b->stored.at, len + TRAILER_BYTES, t->err) != OK)

@@ -1,24 +1,16 @@
-#include "shell/session/fold.h"
+#include "shell/render/fold.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "catalog/base/text.h"
+#include "shell/render/human.h"
 
 size_t fold_columns(FILE *to)
 {
     struct winsize size = {0};
     return ioctl(fileno(to), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-/* Characters, each of them taken for one column. */
-static size_t width_of(const char *at, size_t len)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < len; i++)
-        width += ((unsigned char)at[i] & 0xC0) != 0x80;
-    return width;
 }
 
 /* Where the word ends that begins at `at`, with the blanks before it. */
@@ -34,10 +26,10 @@ static size_t word_end(const char *line, size_t len, size_t at)
 void fold_line(FILE *to, const char *line, size_t len, size_t columns, size_t indent)
 {
     size_t column = 0, blanks = 0;
-    const bool folds = columns > indent + 20 && width_of(line, len) > columns;
+    const bool folds = columns > indent + 20 && text_width(line, len) > columns;
     for (size_t at = 0, end; at < len; at = end) {
         end = folds ? word_end(line, len, at) : len;
-        size_t width = width_of(line + at, end - at);
+        size_t width = text_width(line + at, end - at);
         if (folds && at > 0 && column + width > columns) {
             blanks = strspn(line + at, " ");
             fprintf(to, "\n%*s", (int)indent, "");
@@ -57,7 +49,7 @@ static size_t text_column(const char *line, size_t len)
     size_t at = strspn(line, " ");
     for (size_t i = at; i + 2 < len; i++)
         if (line[i] == ' ' && line[i + 1] == ' ' && line[i + 2] != ' ')
-            return width_of(line, i + 2);
+            return text_width(line, i + 2);
     return at;
 }
 
@@ -77,7 +69,7 @@ void fold_print(FILE *to, const char *text, size_t columns)
             len = strcspn(end, "\n");
             text_adds(&filled, filled.len ? " " : "");
             text_add(&filled, end, len);
-            long_line |= columns && width_of(end, len) > columns;
+            long_line |= columns && text_width(end, len) > columns;
             len += end[len] == '\n';
         }
         if (long_line && text_str(&filled))
