@@ -8,7 +8,6 @@
 #include "catalog/db/schema.h"
 #include "catalog/maps/map/ruleset.h"
 #include "catalog/sql/extension.h"
-#include "catalog/sql/vtab.h"
 
 /* Columns that the SELECT of a table can have. */
 #define SELECTED                                                                                   \
@@ -25,12 +24,6 @@
      1ull << COLUMN_STRICT)
 
 #define BATCH 128 /* leaves that are renamed at a time */
-
-int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-    (void)base;
-    return vtab_new_cursor(sizeof(struct map_cursor), out);
-}
 
 /* --- rows of a SELECT --------------------------------------------------------------------- */
 
@@ -120,20 +113,18 @@ static void cursor_reset(struct map_cursor *c)
     *c = again;
 }
 
-int map_cursor_close(sqlite3_vtab_cursor *base)
+void map_cursor_empty(sqlite3_vtab_cursor *base)
 {
     struct map_cursor *c = (struct map_cursor *)base;
     cursor_reset(c);
     map_trees_release(&c->trees);
-    free(c);
-    return SQLITE_OK;
 }
 
 static int cursor_error(struct map_cursor *c, int rc)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    return t->base.zErrMsg ? rc /* said already */
-                           : vtab_failed(&t->base, t->statements.db, rc);
+    return t->of.base.zErrMsg ? rc /* said already */
+                              : vtab_failed(&t->of.base, t->statements.db, rc);
 }
 
 static const char *set_name(const struct map_cursor *c)
@@ -154,8 +145,8 @@ static int find_rules(struct map_cursor *c, const char *bound)
         return SQLITE_OK;
     if (!why)
         return SQLITE_NOMEM;
-    sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg = why;
+    sqlite3_free(t->of.base.zErrMsg);
+    t->of.base.zErrMsg = why;
     return SQLITE_ERROR;
 }
 
@@ -558,7 +549,7 @@ static int refuse_name(struct map_cursor *c)
             nearest_offer(&near, name, name);
     }
     sqlite3_finalize(s);
-    vtab_refuse(&t->base, "no rule set is called '%s'%s%s", set_name(c),
+    vtab_refuse(&t->of.base, "no rule set is called '%s'%s%s", set_name(c),
                 near.count ? "; the nearest is " : "", near.count ? near.name[0] : "");
     nearest_release(&near);
     return SQLITE_ERROR;
@@ -571,9 +562,9 @@ static int refuse_dialect(struct map_cursor *c)
                                         [MAP_ASSIGNMENT] = "assignment",
                                         [MAP_CONVERSION] = "conversion"};
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    return vtab_refuse(&t->base, "the rule set '%s' is of the dialect %s, which has rows in %s%s",
-                       set_name(c), c->dialect->name, views[c->dialect->view],
-                       t->function->counts ? "_counts" : "");
+    return vtab_refuse(
+        &t->of.base, "the rule set '%s' is of the dialect %s, which has rows in %s%s", set_name(c),
+        c->dialect->name, views[c->dialect->view], t->function->counts ? "_counts" : "");
 }
 
 static int cursor_begin(struct map_cursor *c)
@@ -612,7 +603,7 @@ static int take_argument(struct map_cursor *c, enum given given, bool by_column,
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     if (given == GIVEN_TARGET || (given == GIVEN_SOURCE && !by_column))
-        return sql_checkpoint(t->statements.db, value, &c->argument[given], &t->base.zErrMsg);
+        return sql_checkpoint(t->statements.db, value, &c->argument[given], &t->of.base.zErrMsg);
     c->argument[given] = sqlite3_value_dup(value);
     return c->argument[given] ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -624,7 +615,7 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     struct map_table *t = (struct map_table *)base->pVtab;
     static const char *const names[] = {"ruleset", "source", "target_id", "strict"};
     cursor_reset(c);
-    vtab_clear(&t->base);
+    vtab_clear(&t->of.base);
     c->used = strtoull(used, NULL, 16);
     c->many = set >> GIVEN_FROM_ROWS & 1;
     const unsigned plan = (unsigned)set >> GIVEN_PLAN;
@@ -632,7 +623,7 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
         t->plans.at[plan % MAP_PLANS].by_value && t->plans.at[plan % MAP_PLANS].number == plan;
     for (int given = 0; given < GIVEN; given++)
         if (t->function->needs[given] && !(set >> given & 1))
-            return vtab_refuse(&t->base, "say which %s: %s = ...", names[given], names[given]);
+            return vtab_refuse(&t->of.base, "say which %s: %s = ...", names[given], names[given]);
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;

@@ -8,6 +8,7 @@
 #include "catalog/sql/map_counts.h"
 #include "catalog/sql/map_trees.h"
 #include "catalog/sql/rule_cache.h"
+#include "catalog/sql/vtab.h"
 
 /* One list for all functions; some columns are used by one of them only. */
 #define MAP_COLUMNS(X)                                                                             \
@@ -83,7 +84,7 @@ struct map_function {
 };
 
 struct map_table {
-    sqlite3_vtab base; /* first */
+    struct vtab of; /* first */
     const struct map_function *function;
     struct rule_cache *rules;
     struct map_statements statements;
@@ -139,10 +140,9 @@ static inline bool map_cursor_uses(const struct map_cursor *c, enum column colum
     return c->used >> column & 1;
 }
 
-/* xOpen, xClose, xFilter, xNext and xEof of the module. `used`: the columns in use, a bit each, in
+/* What gives back what a cursor holds, and xFilter, xNext and xEof of the module. `used`: the columns in use, a bit each, in
  * hexadecimal; `set`: what is given (enum given), a bit each. */
-int map_cursor_open(sqlite3_vtab *, sqlite3_vtab_cursor **out);
-int map_cursor_close(sqlite3_vtab_cursor *);
+void map_cursor_empty(sqlite3_vtab_cursor *);
 int map_cursor_filter(sqlite3_vtab_cursor *, int set, const char *used, int argc,
                       sqlite3_value **argv);
 int map_cursor_next(sqlite3_vtab_cursor *);

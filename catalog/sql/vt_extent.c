@@ -42,14 +42,6 @@ static const char all_ids[] =
     ") FROM _checkpoints c JOIN _layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST
     "AND c.layout" ID_LAST "ORDER BY 1";
 
-static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                          sqlite3_vtab **out, char **message)
-{
-    (void)argc, (void)argv, (void)message;
-    const struct vtab t = {.db = db, .of = aux, .cursor = sizeof(struct extent_cursor)};
-    return vtab_make(&t, declaration, SQLITE_VTAB_INNOCUOUS, out);
-}
-
 enum {
     ALL,
     ONE
@@ -71,18 +63,21 @@ static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-static void extent_vt_empty(struct extent_cursor *c)
+static void extent_empty(sqlite3_vtab_cursor *base)
 {
+    struct extent_cursor *c = (struct extent_cursor *)base;
     sqlite3_finalize(c->ids);
     arena_release(&c->arena);
     *c = (struct extent_cursor){.of.base = c->of.base};
 }
 
-static int extent_close(sqlite3_vtab_cursor *base)
+static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                          sqlite3_vtab **out, char **message)
 {
-    extent_vt_empty((struct extent_cursor *)base);
-    free(base);
-    return SQLITE_OK;
+    (void)argc, (void)argv, (void)message;
+    const struct vtab t = {
+        .db = db, .of = aux, .cursor = sizeof(struct extent_cursor), .empty = extent_empty};
+    return vtab_make(&t, declaration, SQLITE_VTAB_INNOCUOUS, out);
 }
 
 /* Load a tensor; one that does not exist has no extents. */
@@ -93,6 +88,7 @@ static int extent_vt_load(struct extent_cursor *c, int64_t id)
     c->arena = (struct arena){0};
     c->tensor = (struct stored_tensor){0};
     c->of.at = c->run = c->within = 0;
+    c->of.key = rowid_add(0, (uint64_t)id);
     struct lookup *l = keeper_lookup(((struct vtab *)c->of.base.pVtab)->of, &err);
     if (l)
         lookup_tensor(l, id, &c->arena, &c->tensor, &err);
@@ -120,7 +116,7 @@ static int extent_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     (void)text, (void)argc;
     struct extent_cursor *c = (struct extent_cursor *)base;
     int rc = SQLITE_OK;
-    extent_vt_empty(c);
+    extent_empty(base);
     if (plan == ALL)
         rc = sqlite3_prepare_v2(((struct vtab *)base->pVtab)->db, all_ids, -1, &c->ids, NULL);
     else if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
@@ -265,25 +261,17 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     return SQLITE_OK;
 }
 
-static int extent_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
-{
-    const struct extent_cursor *c = (const struct extent_cursor *)base;
-    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->of.at);
-    return SQLITE_OK;
-}
-
 static const sqlite3_module extent_module = {
-    .iVersion = 0,
     .xConnect = extent_connect,
     .xBestIndex = extent_plan,
     .xDisconnect = vtab_free,
     .xOpen = vtab_open,
-    .xClose = extent_close,
+    .xClose = vtab_close,
     .xFilter = extent_filter,
     .xNext = extent_next,
     .xEof = vtab_eof,
     .xColumn = extent_column,
-    .xRowid = extent_rowid,
+    .xRowid = vtab_rowid,
 };
 
 int sql_register_extent(sqlite3 *db, struct keeper *k)

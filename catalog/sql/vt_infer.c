@@ -46,11 +46,17 @@ struct infer_cursor {
     sqlite3_int64 given[2];
 };
 
+static void infer_empty(sqlite3_vtab_cursor *base)
+{
+    infer_release(&((struct infer_cursor *)base)->result);
+}
+
 static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *argv,
                          sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    const struct vtab t = {.db = db, .of = kind, .cursor = sizeof(struct infer_cursor)};
+    const struct vtab t = {
+        .db = db, .of = kind, .cursor = sizeof(struct infer_cursor), .empty = infer_empty};
     return vtab_make(&t, ((struct infer_kind *)kind)->declaration, SQLITE_VTAB_DIRECTONLY, out);
 }
 
@@ -68,13 +74,6 @@ static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
     sql_pass(info, infer_kind_of(base)->columns, 2, &unusable);
     info->estimatedCost = info->idxNum == 3 ? 1e6 : 1e30;
     return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
-}
-
-static int infer_close(sqlite3_vtab_cursor *base)
-{
-    infer_release(&((struct infer_cursor *)base)->result);
-    free(base);
-    return SQLITE_OK;
 }
 
 /* Ends the reading of tensors once the statement is interrupted. Only the thread of the connection
@@ -115,7 +114,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
         return vtab_refuse(base->pVtab, "say of which checkpoints: %s(a, b)", kind->name);
     infer_release(&c->result);
     c->result = (struct inferred){0};
-    c->of.at = c->of.end = 0;
+    c->of.at = c->of.end = c->of.key = 0;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     for (int i = 0; i < 2; i++) {
@@ -124,6 +123,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
         if (rc != SQLITE_OK)
             return rc;
         c->given[i] = sqlite3_value_int64(id);
+        c->of.key = rowid_add(c->of.key, (uint64_t)c->given[i]);
         sqlite3_value_free(id);
     }
     struct infer_watch watch = {.db = db, .thread = pthread_self()};
@@ -192,26 +192,17 @@ static int infer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
     return SQLITE_OK;
 }
 
-static int infer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
-{
-    const struct infer_cursor *c = (const struct infer_cursor *)base;
-    uint64_t id = rowid_add(0, (uint64_t)c->given[0]);
-    id = rowid_add(id, (uint64_t)c->given[1]);
-    *row = (sqlite3_int64)rowid_add(id, c->of.at);
-    return SQLITE_OK;
-}
-
 static const sqlite3_module infer_module = {
     .xConnect = infer_connect,
     .xBestIndex = infer_plan,
     .xDisconnect = vtab_free,
     .xOpen = vtab_open,
-    .xClose = infer_close,
+    .xClose = vtab_close,
     .xFilter = infer_filter,
     .xNext = vtab_next,
     .xEof = vtab_eof,
     .xColumn = infer_column,
-    .xRowid = infer_rowid,
+    .xRowid = vtab_rowid,
 };
 
 int sql_register_infer(sqlite3 *db, struct keeper *k)

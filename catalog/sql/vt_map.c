@@ -34,7 +34,6 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_cursor.h"
 #include "catalog/sql/rowid.h"
-#include "catalog/sql/vtab.h"
 
 #define COST_OF_ONE  1e4  /* estimated cost with all arguments */
 #define COST_OF_NONE 1e30 /* factor for a missing argument: the call will fail */
@@ -68,6 +67,7 @@ static int map_connect(sqlite3 *db, void *function, int argc, const char *const 
         rule_cache_drop(rules);
         return rc;
     }
+    t->of = (struct vtab){.db = db, .cursor = sizeof(struct map_cursor), .empty = map_cursor_empty};
     t->rules = rules;
     t->function = function;
     t->statements.db = db;
@@ -350,8 +350,8 @@ static const sqlite3_module map_module = {
     .xConnect = map_connect,
     .xBestIndex = map_best_index,
     .xDisconnect = map_disconnect,
-    .xOpen = map_cursor_open,
-    .xClose = map_cursor_close,
+    .xOpen = vtab_open,
+    .xClose = vtab_close,
     .xFilter = map_cursor_filter,
     .xNext = map_cursor_next,
     .xEof = map_cursor_eof,

@@ -383,12 +383,33 @@ static const struct question questions[] = {
 
 /* --- the module ------------------------------------------------------------------------------- */
 
+/* Forget the answer, not the checkpoint that was loaded for it. */
+static void question_restart(struct question_cursor *c)
+{
+    sqlite3_value_free(c->text);
+    c->text = NULL;
+    arena_release(&c->arena);
+    c->arena = (struct arena){.err = &c->err};
+    c->wanted = (struct optimizer_rows){.arena = &c->arena};
+    c->differences = (struct optimizer_differences){.arena = &c->arena};
+    c->score = NULL;
+    c->scores = 0;
+    c->of.at = c->of.end = 0;
+}
+
+static void question_empty(sqlite3_vtab_cursor *base)
+{
+    question_restart((struct question_cursor *)base);
+    forget((struct question_cursor *)base);
+}
+
 static int question_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                             sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
     const struct question *q = aux;
-    const struct vtab t = {.db = db, .of = aux, .cursor = sizeof(struct question_cursor)};
+    const struct vtab t = {
+        .db = db, .of = aux, .cursor = sizeof(struct question_cursor), .empty = question_empty};
     char *sql =
         sqlite3_mprintf("CREATE TABLE x(%s, %s HIDDEN, checkpoint HIDDEN)", q->columns, q->text);
     int rc = vtab_make(&t, sql, SQLITE_VTAB_INNOCUOUS, out);
@@ -424,28 +445,6 @@ static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-static void optimizer_vt_empty(struct question_cursor *c)
-{
-    sqlite3_value_free(c->text);
-    c->text = NULL;
-    arena_release(&c->arena);
-    c->arena = (struct arena){.err = &c->err};
-    c->wanted = (struct optimizer_rows){.arena = &c->arena};
-    c->differences = (struct optimizer_differences){.arena = &c->arena};
-    c->score = NULL;
-    c->scores = 0;
-    c->of.at = c->of.end = 0;
-}
-
-static int question_close(sqlite3_vtab_cursor *base)
-{
-    struct question_cursor *c = (struct question_cursor *)base;
-    optimizer_vt_empty(c);
-    forget(c);
-    free(c);
-    return SQLITE_OK;
-}
-
 static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none, int argc,
                            sqlite3_value **argv)
 {
@@ -454,7 +453,7 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     const struct question *q = question_of(base->pVtab);
     sqlite3 *db = ((struct vtab *)base->pVtab)->db;
     error_clear(&c->err);
-    optimizer_vt_empty(c);
+    question_restart(c);
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     sqlite3_value *id = NULL;
@@ -470,6 +469,7 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
     if (!text)
         return SQLITE_NOMEM;
+    c->of.key = rowid_add(rowid_add_value(0, c->text), (uint64_t)c->checkpoint);
     struct bytes bytes = {text, (size_t)sqlite3_value_bytes(c->text)};
     q->run(c, bytes);
     c->of.end = q->rows(c);
@@ -491,25 +491,17 @@ static int question_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
     return SQLITE_OK;
 }
 
-static int question_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
-{
-    const struct question_cursor *c = (const struct question_cursor *)base;
-    uint64_t id = rowid_add(rowid_add_value(0, c->text), (uint64_t)c->checkpoint);
-    *row = (sqlite3_int64)rowid_add(id, c->of.at);
-    return SQLITE_OK;
-}
-
 static const sqlite3_module question_module = {
     .xConnect = question_connect,
     .xBestIndex = question_plan,
     .xDisconnect = vtab_free,
     .xOpen = vtab_open,
-    .xClose = question_close,
+    .xClose = vtab_close,
     .xFilter = question_filter,
     .xNext = vtab_next,
     .xEof = vtab_eof,
     .xColumn = question_column,
-    .xRowid = question_rowid,
+    .xRowid = vtab_rowid,
 };
 
 int sql_register_optimizer(sqlite3 *db)

@@ -201,6 +201,21 @@ static int query_names(struct query *q, const char *name, char **message)
     return rc;
 }
 
+static void query_vt_forget(struct query_cursor *c)
+{
+    for (int i = 0; i < PARAMETERS_MAX; i++) {
+        sqlite3_value_free(c->given[i]);
+        c->given[i] = NULL;
+    }
+}
+
+static void query_empty(sqlite3_vtab_cursor *base)
+{
+    struct query_cursor *c = (struct query_cursor *)base;
+    query_vt_forget(c);
+    vtab_give_back(&((struct query *)base->pVtab)->idle, &c->stmt);
+}
+
 static int query_connect(sqlite3 *db, void *file, int argc, const char *const *argv,
                          sqlite3_vtab **out, char **message)
 {
@@ -209,7 +224,7 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
     struct text table = {0};
     if (!q)
         return SQLITE_NOMEM;
-    q->of = (struct vtab){.db = db, .cursor = sizeof(struct query_cursor)};
+    q->of = (struct vtab){.db = db, .cursor = sizeof(struct query_cursor), .empty = query_empty};
     q->sql = ((const struct schema_file *)file)->text;
     int rc = query_names(q, argv[0], message);
     if (rc == SQLITE_OK && !query_describe(q, &table))
@@ -261,23 +276,6 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 }
 
 /* --- rows -------------------------------------------------------------------------------- */
-
-static void query_vt_forget(struct query_cursor *c)
-{
-    for (int i = 0; i < PARAMETERS_MAX; i++) {
-        sqlite3_value_free(c->given[i]);
-        c->given[i] = NULL;
-    }
-}
-
-static int query_close(sqlite3_vtab_cursor *base)
-{
-    struct query_cursor *c = (struct query_cursor *)base;
-    query_vt_forget(c);
-    vtab_give_back(&((struct query *)base->pVtab)->idle, &c->stmt);
-    free(c);
-    return SQLITE_OK;
-}
 
 static int cursor_prepare(struct query_cursor *c, unsigned long long used)
 {
@@ -434,7 +432,7 @@ static const sqlite3_module query_module = {
     .xBestIndex = query_best_index,
     .xDisconnect = query_disconnect,
     .xOpen = vtab_open,
-    .xClose = query_close,
+    .xClose = vtab_close,
     .xFilter = query_filter,
     .xNext = query_next,
     .xEof = query_eof,

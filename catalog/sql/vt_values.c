@@ -48,14 +48,6 @@ struct values_cursor {
     uint8_t *in, *out;            /* out == in if elements are not converted */
 };
 
-static int values_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                          sqlite3_vtab **out, char **message)
-{
-    (void)argc, (void)argv, (void)message;
-    const struct vtab t = {.db = db, .of = aux, .cursor = sizeof(struct values_cursor)};
-    return vtab_make(&t, declaration, SQLITE_VTAB_DIRECTONLY, out);
-}
-
 /* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. A plan without id
  * is no error yet: for each side of an OR SQLite asks with the terms of that side alone. */
 static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
@@ -72,8 +64,9 @@ static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-static void values_vt_empty(struct values_cursor *c)
+static void values_empty(sqlite3_vtab_cursor *base)
 {
+    struct values_cursor *c = (struct values_cursor *)base;
     string_table_close(c->strings);
     reader_close(c->reader);
     if (c->out != c->in)
@@ -83,11 +76,13 @@ static void values_vt_empty(struct values_cursor *c)
     *c = (struct values_cursor){.of.base = c->of.base};
 }
 
-static int values_close(sqlite3_vtab_cursor *base)
+static int values_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                          sqlite3_vtab **out, char **message)
 {
-    values_vt_empty((struct values_cursor *)base);
-    free(base);
-    return SQLITE_OK;
+    (void)argc, (void)argv, (void)message;
+    const struct vtab t = {
+        .db = db, .of = aux, .cursor = sizeof(struct values_cursor), .empty = values_empty};
+    return vtab_make(&t, declaration, SQLITE_VTAB_DIRECTONLY, out);
 }
 
 /* Block types and 6-bit floats are read as float32. */
@@ -117,6 +112,7 @@ static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_valu
     struct lookup *l = keeper_lookup(k, err);
     if (!l || tensor_given(l, which, &c->arena, &c->tensor, err) != OK)
         return err->status;
+    c->of.key = rowid_add(0, (uint64_t)c->tensor.id);
     if (!tensor_has_values(&c->tensor))
         return OK;
     enum status status = reader_open(&c->tensor, NULL, &c->reader, err);
@@ -193,7 +189,7 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     (void)text, (void)argc;
     struct values_cursor *c = (struct values_cursor *)base;
     struct error err = {.offset = NO_OFFSET};
-    values_vt_empty(c);
+    values_empty(base);
     if (!(given & 1))
         return vtab_refuse(base->pVtab, "tensor_values: which tensor? tensor_values(id)");
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
@@ -310,25 +306,17 @@ static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     return SQLITE_OK;
 }
 
-static int values_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
-{
-    const struct values_cursor *c = (const struct values_cursor *)base;
-    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->of.at);
-    return SQLITE_OK;
-}
-
 static const sqlite3_module values_module = {
-    .iVersion = 0,
     .xConnect = values_connect,
     .xBestIndex = values_plan,
     .xDisconnect = vtab_free,
     .xOpen = vtab_open,
-    .xClose = values_close,
+    .xClose = vtab_close,
     .xFilter = values_filter,
     .xNext = values_next,
     .xEof = vtab_eof,
     .xColumn = values_column,
-    .xRowid = values_rowid,
+    .xRowid = vtab_rowid,
 };
 
 int sql_register_values(sqlite3 *db, struct keeper *k)

@@ -107,6 +107,11 @@ static bool view_describe(struct view_table *t)
     return true;
 }
 
+static void view_empty(sqlite3_vtab_cursor *base)
+{
+    vtab_give_back(&((struct view_table *)base->pVtab)->idle, &((struct view_cursor *)base)->stmt);
+}
+
 static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **out, char **message)
 {
@@ -115,7 +120,7 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
     char declaration[512];
     if (!t)
         return SQLITE_NOMEM;
-    t->of = (struct vtab){.db = db, .cursor = sizeof(struct view_cursor)};
+    t->of = (struct vtab){.db = db, .cursor = sizeof(struct view_cursor), .empty = view_empty};
     for (size_t i = 0; argc > 2 && i < sizeof(covered) / sizeof(covered[0]); i++)
         if (sqlite3_stricmp(argv[2], covered[i].name) == 0)
             t->view = &covered[i];
@@ -216,14 +221,6 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 }
 
 /* --- rows --------------------------------------------------------------------------------- */
-
-static int view_close(sqlite3_vtab_cursor *base)
-{
-    struct view_cursor *c = (struct view_cursor *)base;
-    vtab_give_back(&((struct view_table *)base->pVtab)->idle, &c->stmt);
-    free(c);
-    return SQLITE_OK;
-}
 
 static const char *operator_text(char op)
 {
@@ -398,7 +395,7 @@ static const sqlite3_module view_module = {
     .xDisconnect = view_disconnect,
     .xDestroy = view_disconnect,
     .xOpen = vtab_open,
-    .xClose = view_close,
+    .xClose = vtab_close,
     .xFilter = view_filter,
     .xNext = view_next,
     .xEof = view_eof,

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "catalog/sql/rowid.h"
+
 int vtab_new(sqlite3 *db, const char *declaration, int trust, size_t size, sqlite3_vtab **out)
 {
     sqlite3_vtab *t = declaration ? calloc(1, size) : NULL;
@@ -23,12 +25,6 @@ int vtab_free(sqlite3_vtab *t)
     return SQLITE_OK;
 }
 
-int vtab_new_cursor(size_t size, sqlite3_vtab_cursor **out)
-{
-    *out = calloc(1, size);
-    return *out ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 int vtab_make(const struct vtab *t, const char *declaration, int trust, sqlite3_vtab **out)
 {
     int rc = vtab_new(t->db, declaration, trust, sizeof(*t), out);
@@ -39,7 +35,15 @@ int vtab_make(const struct vtab *t, const char *declaration, int trust, sqlite3_
 
 int vtab_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
 {
-    return vtab_new_cursor(((const struct vtab *)t)->cursor, out);
+    *out = calloc(1, ((const struct vtab *)t)->cursor);
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int vtab_close(sqlite3_vtab_cursor *c)
+{
+    ((const struct vtab *)c->pVtab)->empty(c);
+    free(c);
+    return SQLITE_OK;
 }
 
 int vtab_next(sqlite3_vtab_cursor *c)
@@ -51,6 +55,13 @@ int vtab_next(sqlite3_vtab_cursor *c)
 int vtab_eof(sqlite3_vtab_cursor *c)
 {
     return ((const struct vtab_cursor *)c)->at >= ((const struct vtab_cursor *)c)->end;
+}
+
+int vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
+{
+    const struct vtab_cursor *c = (const struct vtab_cursor *)base;
+    *id = (sqlite3_int64)rowid_add(c->key, c->at);
+    return SQLITE_OK;
 }
 
 void vtab_clear(sqlite3_vtab *t)

@@ -12,33 +12,36 @@
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
 
-/* What a table begins with that has a struct vtab_cursor for each cursor, in `cursor` bytes. */
+/* What a table begins with whose cursors are `cursor` bytes that begin with 0. `empty` gives back what one
+ * holds before these are freed. */
 struct vtab {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
     void *of;
     size_t cursor;
+    void (*empty)(sqlite3_vtab_cursor *);
 };
 /* Make such a table; `of` is what its functions are registered with. */
 int vtab_make(const struct vtab *, const char *declaration, int trust, sqlite3_vtab **out);
-/* The xOpen of these, and of other tables that begin with a struct vtab. */
+/* The xOpen and xClose of tables that begin with a struct vtab. */
 int vtab_open(sqlite3_vtab *, sqlite3_vtab_cursor **out);
+int vtab_close(sqlite3_vtab_cursor *);
 
-/* What a cursor begins with that counts its rows; its xNext and xEof. */
+/* What a cursor begins with that counts its rows; its xNext, xEof and xRowid. */
 struct vtab_cursor {
     sqlite3_vtab_cursor base; /* first */
     uint64_t at, end;
+    uint64_t key; /* of the arguments (rowid.h): row `at` of one call is not that of another */
 };
 int vtab_next(sqlite3_vtab_cursor *);
 int vtab_eof(sqlite3_vtab_cursor *);
+int vtab_rowid(sqlite3_vtab_cursor *, sqlite3_int64 *id);
 
 /* Make a table of `size` bytes that are 0, whose first member is its sqlite3_vtab, and declare it.
  * `trust` is SQLITE_VTAB_INNOCUOUS, or SQLITE_VTAB_DIRECTONLY for one that reads files. free() it. */
 int vtab_new(sqlite3 *, const char *declaration, int trust, size_t size, sqlite3_vtab **out);
 /* The xDisconnect of a table that is nothing but these bytes. */
 int vtab_free(sqlite3_vtab *);
-/* The same for a cursor, in xOpen. */
-int vtab_new_cursor(size_t size, sqlite3_vtab_cursor **out);
 
 /* Make a text, or nothing, the reason why a statement fails. The first returns SQLITE_ERROR. */
 int vtab_refuse(sqlite3_vtab *, const char *format, ...) __attribute__((format(printf, 2, 3)));
