@@ -31,14 +31,6 @@ static unsigned chunk_cut(const struct export_tensor *t, const uint64_t *chunk, 
     return d;
 }
 
-bool chunk_runs_aligned(const struct export_tensor *t, const uint64_t *chunk, uint64_t unit)
-{
-    uint64_t inner;
-    const unsigned d = chunk_cut(t, chunk, &inner);
-    return (chunk[d] == t->shape[d] || chunk[d] * inner % unit == 0) &&
-           (d == 0 || t->shape[d] * inner % unit == 0);
-}
-
 /* Where the run at the index lies. */
 static void place_run(struct chunk_runs *r)
 {

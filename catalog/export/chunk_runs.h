@@ -27,8 +27,6 @@ struct chunk_runs {
 uint64_t chunk_count(const struct export_tensor *);
 /* The index in each dimension at which a chunk begins; `number` chunk_count(): that of one that would follow. */
 void chunk_begin(const struct export_tensor *, uint64_t number, uint64_t *begin);
-/* Whether every run begins at a multiple of `unit` elements of the tensor. */
-bool chunk_runs_aligned(const struct export_tensor *, const uint64_t *chunk, uint64_t unit);
 
 void chunk_runs_begin(const struct export_tensor *, uint64_t number, struct chunk_runs *);
 bool chunk_runs_next(struct chunk_runs *);

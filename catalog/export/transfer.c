@@ -308,17 +308,28 @@ static enum status find_encoder(struct worker *w, const struct export_tensor *t)
     return encoder_open(chain, &w->encoder, &w->error);
 }
 
-/* Fill a part of a piece, from byte `at` on, with elements of the tensor. */
+/* Fill a part of a piece, from byte `at` on, with elements of the tensor. What is converted is read in whole
+ * blocks of its dtype, as nothing else can be, and cut then. */
 static enum status fill_run(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
                             size_t at)
 {
-    const uint64_t step = f->converts ? f->step : count;
-    for (uint64_t done = 0; done < count; done += step) {
+    const struct export_tensor *t = f->tensor;
+    const uint64_t unit = f->converts ? t->from.block_elems : 1;
+    while (count && w->error.status == OK) {
+        const uint64_t most = f->converts ? f->step - first % f->step : count;
+        const uint64_t some = count < most ? count : most, within = first % unit;
+        const uint64_t left = t->elements - (first - within);
+        const uint64_t rounded = (within + some + unit - 1) / unit * unit;
+        const uint64_t whole = rounded < left ? rounded : left;
         struct bytes out = {0};
-        uint64_t some = count - done < step ? count - done : step;
-        if (produce(w, f, first + done, some, w->piece + at, &out) != OK)
-            break;
-        at += out.len;
+        uint8_t *room = w->piece + at;
+        if (produce(w, f, first - within, whole, whole == some ? room : NULL, &out) == OK &&
+            whole != some)
+            memcpy(room, out.at + export_stream_bytes_of(&t->to, within),
+                   (size_t)export_stream_bytes_of(&t->to, some));
+        at += (size_t)export_stream_bytes_of(&t->to, some);
+        first += some;
+        count -= some;
     }
     return w->error.status;
 }

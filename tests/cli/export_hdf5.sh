@@ -36,13 +36,3 @@ h = json.dumps({"w": {"dtype": "U8", "shape": [1 << 13, 1 << 12], "data_offsets"
 open("many.safetensors", "wb").write(struct.pack("<Q", len(h)) + h)
 os.truncate("many.safetensors", 8 + len(h) + (1 << 25))'
 try export ./many.safetensors y.h5 --option chunks=1,1 2>&1
-# Chunks of blocks begin where blocks do.
-python3 - <<'EOF'
-from make_safetensors import save
-import struct
-save("r.safetensors", {"w": ("F32", [6, 64], struct.pack("<384f", *(i % 17 for i in range(384))))})
-EOF
-"$CKPTDB_BIN" export r.safetensors q.gguf --option quantize=q8_0 --no-meta >/dev/null 2>&1
-try export q.gguf y.h5 --dtype float32 --option chunks=4,24 2>&1
-"$CKPTDB_BIN" export q.gguf y.h5 --dtype float32 --option chunks=4,32 2>/dev/null && "$CKPTDB_BIN" import y.h5 q.gguf 2>/dev/null
-"$CKPTDB_BIN" --list "SELECT count(DISTINCT tensor_sha256(id, 'float32')) FROM tensor WHERE path LIKE '%/y.h5' OR path LIKE '%/q.gguf'"

@@ -356,19 +356,12 @@ static enum status hdf5_settings(const struct export_options *options, struct hd
     return OK;
 }
 
-/* Elements of the source that are read together, at multiples of which reading begins. */
-static uint64_t source_unit(const struct dtype *d)
-{
-    return d->block_elems > 1 ? d->block_elems : d->bits && d->bits < 8 ? 8 / d->bits : 1;
-}
-
 /* The shape of the tensor's chunks. */
 static const uint64_t *cut_chunks(struct hdf5_tree *tree, struct export_tensor *t)
 {
     static const struct zarr_how how = {.chunk_bytes = AUTO_BYTES};
     struct export_layout *l = tree->l;
     const bool asked = tree->rank == t->rank;
-    const uint64_t unit = source_unit(&t->from);
     uint64_t *chunk = arena_array(l->arena, t->rank, sizeof(*chunk)), elements = 1, bytes = 0;
     if (!lay_ok(l))
         return NULL;
@@ -376,18 +369,10 @@ static const uint64_t *cut_chunks(struct hdf5_tree *tree, struct export_tensor *
         zarr_cut(&how, t, chunk);
     for (unsigned d = 0; d < t->rank && asked; d++)
         chunk[d] = tree->chunk[d] < t->shape[d] ? tree->chunk[d] : t->shape[d];
-    const bool aligned = chunk_runs_aligned(t, chunk, unit);
-    if (!aligned && !asked) /* one chunk */
-        memcpy(chunk, t->shape, t->rank * sizeof(*chunk));
     for (unsigned d = 0; d < t->rank; d++)
         if (!mul_u64(elements, chunk[d], &elements))
             elements = UINT64_MAX;
-    if (!aligned && asked)
-        error_set(l->err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
-                  "%s: chunks of this shape would cut what %s packs together; --option chunks=auto "
-                  "does not",
-                  t->old_name, t->from.name);
-    else if (!dtype_nbytes(&t->to, elements, &bytes) || bytes > CHUNK_BYTES)
+    if (!dtype_nbytes(&t->to, elements, &bytes) || bytes > CHUNK_BYTES)
         error_set(l->err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                   "%s: a chunk would have more than 1 GiB", t->old_name);
     return lay_ok(l) ? chunk : NULL;
