@@ -10,6 +10,7 @@
 #   make bench      ratios against named references, on generated files
 #   make wheel      build/wheel/ckptdb-*.whl, the Python package (catalog/python/)
 #   make deb        build/deb/*.deb: ckptdb, libckptdb0, libckptdb-dev
+#   make static     build/static/ckptdb, which runs on any Linux of this processor
 #   make interop    compare with the original libraries, in a virtual environment; CKPTDB_SEED=N
 #   make clean
 #
@@ -40,10 +41,11 @@ modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
 # bzip2 and libaec have no .pc file.
 loaded := libxxhash libzstd libdeflate liblz4 liblzma blosc
 loaded_headers := bzlib.h libaec.h
+tools := gcc make protoc-c python3 sqlite3
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
           protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
           libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev \
-          libaec-dev libxxhash-dev sqlite3 python3-cffi python3-dev python3-numpy
+          libaec-dev libxxhash-dev libedit-dev sqlite3 python3-cffi python3-dev python3-numpy dpkg-dev
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g
@@ -79,7 +81,7 @@ ldflags := -pthread $(variant_flags)
 comma := ,
 
 # --- sources ------------------------------------------------------------------------------
-catalog_c := $(sort $(shell find catalog -name python -prune -o -name '*.c' -print))
+catalog_c := $(sort $(shell find catalog \( -name python -o -name packaging \) -prune -o -name '*.c' -print))
 importer_c := $(sort $(shell find importer -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
@@ -191,7 +193,7 @@ $G/sources.h: $(sort $(shell find catalog importer -name '*.[ch]' -o -name '*.de
 # Debian packages for building and testing; only their installation wants root or sudo.
 .PHONY: deps
 deps:
-	@sh tests/deps.sh "$(PKG_CONFIG)" "$(modules) $(loaded) cmocka" "$(loaded_headers)" "$(debian)"
+	@sh tests/deps.sh "$(PKG_CONFIG)" "$(tools)" "$(modules) $(loaded) cmocka" "$(loaded_headers) histedit.h" "$(debian)"
 
 # As many jobs as there are processors, unless somebody said how many.
 parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -231,7 +233,7 @@ wheel: all
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
 .PHONY: check check-unit check-golden check-answers check-fuzz
 check: deps
-	@$(build) all build-unit $(if $(filter tsan,$(VARIANT)),,build-replays build-python)
+	@$(build) all build-unit $(if $(filter tsan,$(VARIANT)),,build-replays build-python) $(if $(filter release,$(VARIANT)),$(if $(no_archive),,static))
 	@bash tests/check.sh $(VARIANT)
 
 unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -372,12 +374,26 @@ uninstall:
 
 # Debian's packages of this installation; a program of Debian's has no library in it that has a package.
 .PHONY: deb
-deb: all
+deb: tools += dpkg-shlibdeps
+deb: deps
+	$(Q)$(build) all
 	$(Q)rm -rf build/deb-root
 	$(Q)$(MAKE) -s --no-print-directory install DESTDIR=$(CURDIR)/build/deb-root PREFIX=/usr \
 	    LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o build/deb-root/usr/bin/ckptdb $(main) $(core) $(package_libs) -ldl -lm
 	$(Q)bash catalog/packaging/deb.sh $(version) build/deb-root
+
+# The program without shared libraries: codecs and the line editor are linked in (catalog/packaging/static.c).
+static_libs := $(package_libs) -lblosc -lzstd -ldeflate -llz4 -lbz2 -llzma -laec -lz -ledit -ltinfo -lbsd -lmd
+no_archive = $(strip $(foreach l,$(filter -l%,$(static_libs)),$(if $(call archive,$l),,$l)))
+.PHONY: static
+static: build/static/ckptdb
+build/static/ckptdb: catalog/packaging/static.c $(main) $(core) $B/flags
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(if $(no_archive),$(error no archives of: $(no_archive). On Debian: $(filter lib%-dev,$(debian))))
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -static -s -Wl,--build-id=none \
+	    $(foreach f,dlopen dlsym dlerror dlclose,-Wl$(comma)--wrap=$f$(comma)--defsym=__wrap_$f=static_$f) -o $@ $< $(main) $(core) $(static_libs) -lm
 
 .PHONY: clean
 clean:

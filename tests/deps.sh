@@ -1,11 +1,11 @@
 #!/bin/sh
-# deps.sh PKG_CONFIG "MODULES" "HEADERS" "DEBIAN PACKAGES" - install what building and testing lack.
+# deps.sh PKG_CONFIG "TOOLS" "MODULES" "HEADERS" "DEBIAN PACKAGES" - install what building and testing lack.
 # Says nothing and needs neither root nor network where nothing is missing.
 set -eu
-pkg_config=$1 modules=$2 headers=$3 packages=$4
+pkg_config=$1 tools=$2 modules=$3 headers=$4 packages=$5
 
 missing=
-for tool in gcc make "$pkg_config" protoc-c python3 sqlite3; do
+for tool in $tools "$pkg_config"; do
     command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
 done
 for module in $modules; do
