@@ -1,6 +1,7 @@
 """A catalog in other hosts of SQLite: its views without anything of ours, and with the extension where a host
 loads it. hosts.py CKPTDB; hosts that are not installed are said so."""
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -8,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 CKPTDB = os.path.abspath(sys.argv[1])
 EXTENSION = os.path.join(os.path.dirname(os.path.realpath(CKPTDB)), "ckptdb")
@@ -15,6 +17,19 @@ REAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures"
 LOADS = hasattr(sqlite3.Connection, "enable_load_extension") # not every Python has it
 PLAIN = "SELECT count(*) AS n, sum(nbytes) AS bytes FROM tensor"
 OURS = "SELECT tensor_sha256(id) AS sha FROM tensor WHERE storage = 'range' ORDER BY id LIMIT 1"
+
+
+# Where run.sh has npm put it.
+NODE = {"NODE_PATH": os.path.join(os.path.dirname(os.path.realpath(CKPTDB)), "..", "interop", "node", "node_modules"), **os.environ}
+
+
+def installed(name, module):
+    if module:
+        return importlib.util.find_spec(module)
+    if name == HOSTS[0][0]:
+        return shutil.which("sqlite3")
+    return name != HOSTS[-1][0] or shutil.which("node") and subprocess.run(
+        ["node", "-e", "require('better-sqlite3')"], env=NODE, capture_output=True).returncode == 0
 
 
 def program(path):
@@ -69,9 +84,31 @@ def with_duckdb(path):
                       " JOIN sqlite_scan(?1, '_layout_tensors') t ON t.id >> 24 = c.layout", [path]).fetchone(), None
 
 
+def with_datasette(path):
+    """A server that answers one request: its functions are those that read no file, for its visitors are strangers."""
+    at, name = os.path.dirname(path), pathlib.Path(path).stem
+
+    def ask(sql, *words):
+        told = subprocess.run([sys.executable, "-m", "datasette", path, *words, "--get",
+                               f"/{name}.json?" + urllib.parse.urlencode({"sql": sql})], capture_output=True, text=True, cwd=at)
+        return json.loads(told.stdout)["rows"][0]
+    return tuple(ask(PLAIN)), LOADS and ask(OURS, "--load-extension", f"{EXTENSION}.so:sqlite3_ckptdb_init")[0]
+
+
+def with_node(path):
+    ask = """const db = new (require('better-sqlite3'))(process.argv[1], {readonly: true});
+        const plain = db.prepare(process.argv[3]).raw().get();
+        db.loadExtension(process.argv[2]);
+        console.log(JSON.stringify([plain, db.prepare(process.argv[4]).pluck().get()]));"""
+    told = subprocess.run(["node", "-e", ask, path, EXTENSION, PLAIN, OURS], capture_output=True, text=True, check=True, env=NODE)
+    plain, ours = json.loads(told.stdout)
+    return tuple(plain), ours
+
+
 HOSTS = [("sqlite3, the program", program, None), ("Python's sqlite3", python, None), ("apsw", with_apsw, "apsw"),
          ("pandas", with_pandas, "pandas"), ("sqlite-utils", with_sqlite_utils, "sqlite_utils"),
-         ("DuckDB", with_duckdb, "duckdb_extension_sqlite_scanner")]
+         ("Datasette", with_datasette, "datasette"), ("DuckDB", with_duckdb, "duckdb_extension_sqlite_scanner"),
+         ("Node's better-sqlite3", with_node, None)]
 
 
 def main():
@@ -84,7 +121,7 @@ def main():
                                          check=True).stdout.splitlines()[-1]
         want = tuple(map(int, ask(PLAIN).split(","))), ask(OURS)
         for name, work, module in HOSTS:
-            if not (importlib.util.find_spec(module) if module else name != HOSTS[0][0] or shutil.which("sqlite3")):
+            if not installed(name, module):
                 print(f"{name}: not installed")
                 continue
             try:

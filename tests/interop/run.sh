@@ -9,6 +9,12 @@ venv=build/interop
 [ -x $venv/bin/python ] || "${PYTHON:-python3}" -m venv $venv || exit 2
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
     -r tests/interop/requirements.txt || exit 2
+# hosts.py tries Node's, too, where there is a Node; npm builds it, with the headers beside Node.
+if command -v npm >/dev/null && [ ! -d $venv/node ]; then
+    mkdir -p $venv/node
+    (cd $venv/node && npm_config_nodedir=/usr npm install --silent --no-audit --no-fund better-sqlite3@11.10.0) >/dev/null ||
+        echo 'npm cannot install better-sqlite3'
+fi
 export CKPTDB_SEED=${CKPTDB_SEED:-$((RANDOM << 15 | RANDOM))}
 echo "seed $CKPTDB_SEED"
 passed=0 failed=0

@@ -2,6 +2,7 @@
 
     PYTHONPATH=build/release/python python3 tests/python/test_package.py
 """
+import asyncio
 import collections
 import contextlib
 import doctest
@@ -13,6 +14,7 @@ import os
 import pickle
 import random
 import signal
+import sqlite3
 import struct
 import sys
 import tempfile
@@ -395,6 +397,40 @@ class Asking(Case):
                         self.db._repr_html_()):
             self.assertNotIn("<script>", picture)
         self.assertIn("&lt;script&gt;", ck._repr_html_())
+
+    def test_datasette(self):
+        try:
+            from datasette.app import Datasette
+            from datasette.plugins import pm
+        except ImportError:
+            self.skipTest("there is no datasette")
+        plugin = importlib.import_module("ckptdb.datasette")
+        if not pm.is_registered(plugin): # of a build tree; an installed package is found by its entry point
+            pm.register(plugin)
+        ck = self.checkpoint()
+        other = os.path.join(self.at, "other.db")
+        sqlite3.connect(other).execute("CREATE TABLE t(x)")
+
+        def ask(sql, of="catalog", **plugins):
+            async def answer():
+                client = Datasette([self.db.path, other], metadata={"plugins": {"ckptdb": plugins}}).client
+                got = (await client.get(f"/{of}.json", params={"sql": sql})).json()
+                return got["rows"] if got["ok"] else got["error"]
+            return asyncio.run(answer())
+        self.assertEqual(ask("SELECT count(*) FROM tensor WHERE name REGEXP 'layer_[0-9]+/k'"), [[2]])
+        self.assertEqual(ask("SELECT count(*) FROM t", "other"), [[0]])
+        digest = f"SELECT tensor_sha256({ck['step'].id})"
+        self.assertIn("no such function", ask(digest))
+        self.assertEqual(ask(digest, read=True), [[ck["step"].sha256()]])
+
+        async def pages():
+            client = Datasette([self.db.path, other]).client
+            return [(await client.get(path)).text for path in ("/catalog", "/catalog/tensors_named?regex=bias", "/catalog/tensor")]
+        first, named, tensors = asyncio.run(pages())
+        self.assertIn("tensors_named", first)
+        self.assertNotIn("_layout_tensors", first)
+        self.assertIn("enc/layer_0/bias", named)
+        self.assertIn("One tensor of one checkpoint", tensors)
 
 
 class Writing(Case):
