@@ -32,15 +32,16 @@ enum status {
     ERR_INTERRUPTED, /* the user pressed Ctrl-C */
 };
 
+/* Begins as a struct ckptdb_error, which is what the library's callers see (library_end()). */
 struct error {
     enum status status;
-    const char *code; /* a constant word for issue.code that says more than the
-                           status ("truncated"); NULL: status_name() */
-    uint64_t offset;  /* byte in `source` where it was noticed; NO_OFFSET if none */
+    uint64_t offset; /* byte in `source` where it was noticed; NO_OFFSET if none */
     /* Control characters are escaped. What is too long is cut: "..." stands for the beginning of
      * a path, and for the end of a message. */
     char source[512];  /* path or name of the file the offset is in; may be "" */
     char message[512]; /* one line, no final newline */
+    const char *code;  /* a constant word for issue.code that says more than the
+                            status ("truncated"); NULL: status_name() */
 };
 
 /* Record an error and return `status`. `source` may be NULL. */

@@ -72,7 +72,7 @@ static enum status content_take_outcome(void *context, const struct sweep_part *
             w->trouble(w->context, t->tensor->name, &o->err);
     }
     if (!run->tensor_failed && run->algorithm == CONTENT_HASH)
-        digest_fold_add(run->fold, o->blocks, part_blocks(t->len));
+        digest_fold_add(run->fold, o->blocks, digest_block_count(t->len));
     if (!t->last)
         return OK;
     if (run->tensor_failed) {

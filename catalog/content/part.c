@@ -13,19 +13,13 @@ uint64_t part_bytes(const struct stored_tensor *t)
     return sweep_parts_are_cheap(t) ? PART_BLOCKS * DIGEST_BLOCK : UINT64_MAX;
 }
 
-uint64_t part_blocks(uint64_t len)
-{
-    return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
-}
-
-/* Pass a part's bytes to `use`, in order, in runs that never cross the end of a block. */
+/* Pass a part's bytes to `use`, in order. */
 static void part_read_bytes(const struct sweep_part *t, struct reader *r, uint8_t *room,
                             void (*use)(void *, struct bytes), void *context, struct error *err)
 {
     for (uint64_t at = 0; at < t->len && err->status == OK;) {
-        const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
-        uint64_t len = left < in_block ? left : in_block;
-        struct bytes got = {.len = (size_t)(len < READ_BYTES ? len : READ_BYTES)};
+        const uint64_t left = t->len - at;
+        struct bytes got = {.len = left < READ_BYTES ? (size_t)left : READ_BYTES};
         if (sweep_go_on(t, err) == OK &&
             reader_borrow(r, NULL, t->start + at, room, &got, err) == OK)
             use(context, got);
@@ -35,34 +29,21 @@ static void part_read_bytes(const struct sweep_part *t, struct reader *r, uint8_
 
 /* --- what is made of them ------------------------------------------------------------------- */
 
-struct block_digests {
-    struct digest *digest;
-    struct digest_block *out;
-    uint64_t in_block;
-};
-
-static void hash_bytes_of_block(void *context, struct bytes b)
+static void hash_bytes(void *blocks, struct bytes b)
 {
-    struct block_digests *d = context;
-    digest_update(d->digest, b.at, b.len);
-    d->in_block += b.len;
-    if (d->in_block == DIGEST_BLOCK) {
-        digest_end(d->digest, d->out++);
-        d->in_block = 0;
-    }
+    digest_blocks_add(blocks, b.at, b.len);
 }
 
 static void hash(const struct sweep_part *t, struct reader *r, uint8_t *room,
                  struct part_outcome *o)
 {
-    struct block_digests d = {digest_new(), o->blocks, 0};
+    struct digest_blocks d = {digest_new(), o->blocks, 0};
     if (!d.digest) {
         error_memory(&o->err);
         return;
     }
-    part_read_bytes(t, r, room, hash_bytes_of_block, &d, &o->err);
-    if (d.in_block)
-        digest_end(d.digest, d.out);
+    part_read_bytes(t, r, room, hash_bytes, &d, &o->err);
+    digest_blocks_end(&d);
     digest_free(d.digest);
 }
 
@@ -130,7 +111,7 @@ struct part_outcome *part_read(const struct sweep_part *t, enum part_reading rea
     const bool none = reading != PART_CHECKED && sweep_is_void(t->tensor, &refused);
     const uint64_t blocks = none                     ? 0
                             : reading == PART_SHA256 ? 2
-                            : reading == PART_HASHED ? part_blocks(t->len)
+                            : reading == PART_HASHED ? digest_block_count(t->len)
                                                      : 0;
     struct part_outcome *o = calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
     uint8_t *room = malloc((size_t)(t->len < READ_BYTES ? t->len : READ_BYTES) + 1);

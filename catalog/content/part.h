@@ -27,7 +27,4 @@ struct part_outcome *part_read(const struct sweep_part *, enum part_reading, uin
 /* Bytes of a part (struct sweep), for hashing and checking. */
 uint64_t part_bytes(const struct stored_tensor *);
 
-/* The number of blocks (DIGEST_BLOCK) in `len` bytes. */
-uint64_t part_blocks(uint64_t len);
-
 #endif

@@ -82,7 +82,7 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
             w->found(w->context, t->tensor->name, &o->err, err);
     }
     if (v->damage.status == OK && is_hashed(v, t->tensor))
-        digest_fold_add(v->fold, o->blocks, part_blocks(t->len));
+        digest_fold_add(v->fold, o->blocks, digest_block_count(t->len));
     if (err->status != OK || !t->last)
         return err->status;
     if (w->hash)

@@ -19,23 +19,21 @@ _Static_assert((int)CKPTDB_MISSING == (int)ERR_MISSING, "status");
 _Static_assert((int)CKPTDB_CHECKSUM == (int)ERR_CHECKSUM, "status");
 _Static_assert((int)CKPTDB_BUSY == (int)ERR_BUSY, "status");
 _Static_assert((int)CKPTDB_INTERRUPTED == (int)ERR_INTERRUPTED, "status");
+_Static_assert(offsetof(struct ckptdb_error, offset) == offsetof(struct error, offset), "place");
+_Static_assert(offsetof(struct ckptdb_error, source) == offsetof(struct error, source), "place");
+_Static_assert(offsetof(struct ckptdb_error, message) == offsetof(struct error, message), "place");
 
 enum ckptdb_status library_end(const struct error *err, struct ckptdb_error *out)
 {
-    if (out) {
-        *out =
-            (struct ckptdb_error){.status = (enum ckptdb_status)err->status, .offset = err->offset};
-        memcpy(out->source, err->source, sizeof(out->source));
-        memcpy(out->message, err->message, sizeof(out->message));
-    }
+    if (out)
+        memcpy(out, err, sizeof(*out));
     return (enum ckptdb_status)err->status;
 }
 
 char *ckptdb_error_text(const struct ckptdb_error *from, char *out, size_t size)
 {
-    struct error err = {.status = (enum status)from->status, .offset = from->offset};
-    memcpy(err.source, from->source, sizeof(err.source));
-    memcpy(err.message, from->message, sizeof(err.message));
+    struct error err = {.code = NULL};
+    memcpy(&err, from, sizeof(*from));
     return error_text(&err, out, size);
 }
 

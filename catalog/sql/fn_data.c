@@ -11,6 +11,7 @@
 
 #include <nettle/sha2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/data/kernel/digest.h"
@@ -91,37 +92,28 @@ static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, st
 /* As the sweep over a checkpoint hashes it (digest.h). */
 static enum status give_hash(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
 {
-    struct digest *d = digest_new();
+    const uint64_t count = digest_block_count(tensor_stream_nbytes(s));
+    struct digest_block *blocks = calloc(count + 1, sizeof(*blocks)), hash;
+    struct digest_blocks b = {digest_new(), blocks, 0};
     struct digest_fold *fold = digest_fold_new();
-    struct digest_block hash;
-    struct bytes block;
-    uint64_t since = 0, in_block = 0;
+    struct bytes bytes;
+    uint64_t since = 0;
     char text[DIGEST_TEXT];
-    while (d && fold && tensor_stream_next(s, &block, err) == OK && block.len &&
-           keeper_ask(sqlite3_context_db_handle(ctx), block.len, &since, err) == OK)
-        for (size_t at = 0, len; at < block.len; at += len) {
-            len = block.len - at < DIGEST_BLOCK - in_block ? block.len - at
-                                                           : (size_t)(DIGEST_BLOCK - in_block);
-            digest_update(d, block.at + at, len);
-            in_block = (in_block + len) % DIGEST_BLOCK;
-            if (!in_block) {
-                digest_end(d, &hash);
-                digest_fold_add(fold, &hash, 1);
-            }
-        }
-    if (!d || !fold) {
+    if (!blocks || !b.digest || !fold)
         error_memory(err);
-    } else if (err->status == OK) {
-        if (in_block) {
-            digest_end(d, &hash);
-            digest_fold_add(fold, &hash, 1);
-        }
+    while (err->status == OK && tensor_stream_next(s, &bytes, err) == OK && bytes.len &&
+           keeper_ask(sqlite3_context_db_handle(ctx), bytes.len, &since, err) == OK)
+        digest_blocks_add(&b, bytes.at, bytes.len);
+    if (err->status == OK) {
+        digest_blocks_end(&b);
+        digest_fold_add(fold, blocks, count);
         digest_fold_end(fold, &hash);
         digest_print(&hash, text);
         sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
     }
     digest_fold_free(fold);
-    digest_free(d);
+    digest_free(b.digest);
+    free(blocks);
     return err->status;
 }
 

@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "catalog/base/json.h"
+#include "shell/render/fold.h"
 #include "shell/render/human.h"
 #include "shell/render/query.h"
 #include "shell/session/pager.h"
@@ -249,9 +248,9 @@ void json_row(struct render *r, struct text *out)
 
 unsigned render_columns(void)
 {
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
+    const size_t screen = fold_columns(stdout);
+    if (screen)
+        return (unsigned)screen;
     const char *columns = environment("COLUMNS");
     unsigned long n = columns ? strtoul(columns, NULL, 10) : 0;
     return n > 0 && n < 10000 ? (unsigned)n : 80;

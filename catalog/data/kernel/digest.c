@@ -52,6 +52,30 @@ void digest_free(struct digest *d)
     free(d);
 }
 
+void digest_blocks_add(struct digest_blocks *b, const void *bytes, size_t len)
+{
+    for (size_t at = 0, step; at < len; at += step) {
+        const uint64_t room = DIGEST_BLOCK - b->in_block;
+        step = len - at < room ? len - at : (size_t)room;
+        digest_update(b->digest, (const uint8_t *)bytes + at, step);
+        b->in_block += step;
+        if (b->in_block == DIGEST_BLOCK)
+            digest_blocks_end(b);
+    }
+}
+
+void digest_blocks_end(struct digest_blocks *b)
+{
+    if (b->in_block)
+        digest_end(b->digest, b->out++);
+    b->in_block = 0;
+}
+
+uint64_t digest_block_count(uint64_t len)
+{
+    return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
+}
+
 struct digest_fold {
     struct digest *all;
     struct digest_block last;

@@ -38,6 +38,18 @@ void digest_update(struct digest *, const void *bytes, size_t len);
 void digest_end(struct digest *, struct digest_block *out);
 void digest_free(struct digest *);
 
+/* The digests of the blocks of bytes that come in pieces of any size; `out` has room for all of them. */
+struct digest_blocks {
+    struct digest *digest;
+    struct digest_block *out; /* the next one */
+    uint64_t in_block;        /* bytes of it so far */
+};
+void digest_blocks_add(struct digest_blocks *, const void *bytes, size_t len);
+/* End the last block, unless it is whole. */
+void digest_blocks_end(struct digest_blocks *);
+/* The number of blocks in `len` bytes. */
+uint64_t digest_block_count(uint64_t len);
+
 /* 32 lower-case hex digits and a NUL. */
 #define DIGEST_TEXT 33
 void digest_print(const struct digest_block *, char out[DIGEST_TEXT]);

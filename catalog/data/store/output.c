@@ -314,11 +314,17 @@ enum status output_commit(struct output *o, bool replace, struct error *err)
     return error_errno(err, errno, o->path, "cannot give the finished file its name");
 }
 
+enum status output_sync_folder(const struct output_io *io, int directory, const char *path,
+                               struct error *err)
+{
+    if (io->fsync(directory) == 0 || errno == EINVAL) /* not every system can */
+        return OK;
+    return error_errno(err, errno, path, "cannot write its directory to the disk");
+}
+
 enum status output_sync_name(struct output *o, struct error *err)
 {
-    if (o->io->fsync(o->directory) == 0 || errno == EINVAL) /* not every system can */
-        return OK;
-    return error_errno(err, errno, o->path, "cannot write its directory to the disk");
+    return output_sync_folder(o->io, o->directory, o->path, err);
 }
 
 void output_close(struct output *o)

@@ -50,6 +50,10 @@ int output_write_all(const struct output_io *, int fd, uint64_t offset, const vo
 uint64_t output_copy_all(const struct output_io *, int fd, uint64_t offset, int from,
                          uint64_t from_offset, uint64_t len);
 
+/* Write the names of a folder to the disk; `path` is what lies in it, for errors. */
+enum status output_sync_folder(const struct output_io *, int directory, const char *path,
+                               struct error *err);
+
 struct output;
 
 /* Begin a file that will be called `path`. `io` NULL: output_system. ERR_ARGUMENT if its directory

@@ -320,9 +320,7 @@ void staging_clear(struct staging *s, const char *name)
 
 enum status staging_sync_names(struct staging *s, struct error *err)
 {
-    if (s->io->fsync(s->directory) == 0 || errno == EINVAL) /* not every system can */
-        return OK;
-    return error_errno(err, errno, s->path, "cannot write its directory to the disk");
+    return output_sync_folder(s->io, s->directory, s->path, err);
 }
 
 void staging_close(struct staging *s)

@@ -112,26 +112,6 @@ static void see_attribute(void *context, struct bytes record)
         add_attribute(l, m.data, m.at, order);
 }
 
-static void list_dense_attributes(struct attribute_list *l, const struct hdf5_message *m,
-                                  bool *ordered)
-{
-    struct hdf5 *h = l->h;
-    struct cursor c = cursor_over(m->data, m->at);
-    unsigned version = cursor_u8(&c), flags = cursor_u8(&c);
-    *ordered = flags & 1;
-    if (flags & 1)
-        cursor_u16le(&c);
-    uint64_t heap = hdf5_address(h, &c), tree = hdf5_address(h, &c);
-    if (!cursor_ok(&c) || version)
-        hdf5_corrupt(h, m->at - h->base, "the message of attributes is damaged");
-    if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED || !hdf5_ok(h))
-        return;
-    l->heap = hdf5_heap_open(h, heap, l->arena);
-    if (l->heap)
-        hdf5_tree2(h, tree, 8, (struct hdf5_visitor){see_attribute, l});
-    hdf5_heap_close(l->heap);
-}
-
 static int attribute_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct hdf5_attribute *)a)->name,
@@ -145,6 +125,8 @@ static int attribute_by_creation(const void *a, const void *b)
                                 : attribute_by_name(a, b);
 }
 
+static const struct hdf5_dense dense = {8, 2, "attributes"};
+
 bool hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
                      struct hdf5_attributes *out, struct error *odd)
 {
@@ -156,7 +138,8 @@ bool hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o, struct arena *
         if (m.type == MESSAGE_ATTRIBUTE && hdf5_message_fetch(h, &m, arena))
             add_attribute(&l, m.data, m.at, i);
         else if (m.type == MESSAGE_ATTRIBUTE_INFO)
-            list_dense_attributes(&l, &m, &ordered);
+            ordered = hdf5_dense_list(l.h, &m, &dense, l.arena, &l.heap,
+                                      (struct hdf5_visitor){see_attribute, &l});
     }
     if (hdf5_ok(h) && out->count)
         qsort(out->at, out->count, sizeof(*out->at),

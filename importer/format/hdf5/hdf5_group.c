@@ -147,25 +147,6 @@ static void see_dense(void *context, struct bytes record)
     parse_link(l, message, at);
 }
 
-static void list_dense_links(struct listing *l, const struct hdf5_message *m, bool *ordered)
-{
-    struct hdf5 *h = l->h;
-    struct cursor c = cursor_over(m->data, m->at);
-    unsigned version = cursor_u8(&c), flags = cursor_u8(&c);
-    *ordered = flags & 1;
-    if (flags & 1)
-        cursor_u64le(&c);
-    uint64_t heap = hdf5_address(h, &c), tree = hdf5_address(h, &c);
-    if (!cursor_ok(&c) || version)
-        hdf5_corrupt(h, m->at - h->base, "the message of links is damaged");
-    if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED || !hdf5_ok(h))
-        return;
-    l->heap = hdf5_heap_open(h, heap, l->arena);
-    if (l->heap)
-        hdf5_tree2(h, tree, 5, (struct hdf5_visitor){see_dense, l});
-    hdf5_heap_close(l->heap);
-}
-
 /* --- all links ---------------------------------------------------------------------------- */
 
 static int link_by_name(const void *a, const void *b)
@@ -183,6 +164,8 @@ static int link_by_creation(const void *a, const void *b)
                                 : link_by_name(a, b);
 }
 
+static const struct hdf5_dense dense = {5, 8, "links"};
+
 bool hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
                 struct hdf5_links *out)
 {
@@ -194,7 +177,8 @@ bool hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena
         if (m->type == MESSAGE_SYMBOLS)
             list_symbols(&l, m);
         else if (m->type == MESSAGE_LINK_INFO)
-            list_dense_links(&l, m, &ordered);
+            ordered = hdf5_dense_list(l.h, m, &dense, l.arena, &l.heap,
+                                      (struct hdf5_visitor){see_dense, &l});
         else if (m->type == MESSAGE_LINK)
             parse_link(&l, m->data, m->at);
     }

@@ -400,3 +400,23 @@ struct bytes hdf5_heap_object(struct hdf5_heap *p, struct bytes id, uint64_t *at
     *at = h->base + place.address + (offset - place.begin);
     return block.at ? (struct bytes){block.at + (offset - place.begin), (size_t)len} : none;
 }
+
+bool hdf5_dense_list(struct hdf5 *h, const struct hdf5_message *m, const struct hdf5_dense *list,
+                     struct arena *arena, struct hdf5_heap **heap, struct hdf5_visitor visitor)
+{
+    struct cursor c = cursor_over(m->data, m->at);
+    const unsigned version = cursor_u8(&c), flags = cursor_u8(&c);
+    const bool ordered = flags & 1;
+    if (ordered)
+        cursor_take(&c, list->order_bytes);
+    const uint64_t at = hdf5_address(h, &c), tree = hdf5_address(h, &c);
+    if (!cursor_ok(&c) || version)
+        hdf5_corrupt(h, m->at - h->base, "the message of %s is damaged", list->what);
+    if (at == HDF5_UNDEFINED || tree == HDF5_UNDEFINED || !hdf5_ok(h))
+        return ordered;
+    *heap = hdf5_heap_open(h, at, arena);
+    if (*heap)
+        hdf5_tree2(h, tree, list->tree, visitor);
+    hdf5_heap_close(*heap);
+    return ordered;
+}

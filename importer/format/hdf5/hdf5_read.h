@@ -115,6 +115,16 @@ struct hdf5_heap *hdf5_heap_open(struct hdf5 *, uint64_t address, struct arena *
 struct bytes hdf5_heap_object(struct hdf5_heap *, struct bytes id, uint64_t *at);
 void hdf5_heap_close(struct hdf5_heap *);
 
+/* A list of links or attributes: a message that names a heap, and the tree whose records have the ids of
+ * what is in it. */
+struct hdf5_dense {
+    unsigned tree, order_bytes;
+    const char *what; /* for errors */
+};
+/* Visit the records, with the heap open. Returns whether they have an order of creation. */
+bool hdf5_dense_list(struct hdf5 *, const struct hdf5_message *, const struct hdf5_dense *,
+                     struct arena *, struct hdf5_heap **, struct hdf5_visitor);
+
 /* --- hdf5_object.c ------------------------------------------------------------------------ */
 
 /* The first message of a type, fetched if it is shared; its type is MESSAGE_NIL if absent. */
