@@ -7,6 +7,7 @@
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
+#include "catalog/data/model/packed_columns.h"
 #include "catalog/db/ids.h"
 #include "catalog/db/statement.h"
 #include "catalog/sql/function.h"
@@ -54,7 +55,8 @@ void block_free(struct block *block)
     if (!block)
         return;
     for (int i = 0; i < BLOCK_TEXTS; i++) {
-        free(block->bytes[i]);
+        if (!(block->shared >> i & 1))
+            free(block->bytes[i]);
         free(block->span[i]);
     }
     for (int i = 0; i < BLOCK_COLUMNS - BLOCK_TEXTS; i++)
@@ -67,6 +69,15 @@ static size_t block_total(const struct layout *l)
     return (l->tensors + BLOCK_TENSORS - 1) / BLOCK_TENSORS;
 }
 
+static void drop_packed(struct layout *l)
+{
+    if (l->packed)
+        packed_columns_release(l->packed);
+    free(l->packed);
+    l->packed = NULL;
+    l->packed_known = false;
+}
+
 static void drop_blocks(struct blocks *b)
 {
     for (size_t i = 0; i < b->layout_count; i++) {
@@ -76,6 +87,7 @@ static void drop_blocks(struct blocks *b)
             block_free(l->block[k]);
             l->block[k] = NULL;
         }
+        drop_packed(l);
     }
     b->bytes = 0;
     b->round++;
@@ -108,8 +120,8 @@ void blocks_close(struct blocks *b)
     sqlite3_finalize(b->find_holders);
     sqlite3_finalize(b->find_named);
     sqlite3_finalize(b->find_between);
-    sqlite3_finalize(b->find_kinds);
     sqlite3_finalize(b->find_checks);
+    sqlite3_finalize(b->find_packed);
     for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)
         sqlite3_finalize(b->load[i].stmt);
 }
@@ -202,10 +214,18 @@ int blocks_find(struct blocks *b, int64_t id, struct layout **out)
     return rc;
 }
 
+static int allot_blocks(struct layout *l)
+{
+    l->block = calloc(block_total(l) + 1, sizeof(*l->block));
+    return l->block ? SQLITE_OK : SQLITE_NOMEM;
+}
+
 int blocks_check(struct blocks *b, struct layout *l)
 {
     if (l->block)
         return SQLITE_OK;
+    if (l->packed) /* it has as many */
+        return allot_blocks(l);
     int rc = vtab_once(b->db, &b->find_last,
                        "SELECT coalesce((max(id)" ID_ORD ") + 1, 0) FROM _layout_tensors"
                        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
@@ -218,9 +238,7 @@ int blocks_check(struct blocks *b, struct layout *l)
                  ? SQLITE_OK
                  : blocks_damaged(b, l->id, miscounted);
     sqlite3_reset(b->find_last);
-    if (rc == SQLITE_OK && !(l->block = calloc(block_total(l) + 1, sizeof(*l->block))))
-        rc = SQLITE_NOMEM;
-    return rc;
+    return rc == SQLITE_OK ? allot_blocks(l) : rc;
 }
 
 int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
@@ -298,15 +316,6 @@ int blocks_holders(struct blocks *b, struct layout *l)
     sqlite3_reset(b->find_holders);
     l->holders_known = rc == SQLITE_DONE;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-int blocks_kinds(struct blocks *b, const struct layout *l, sqlite3_stmt **out)
-{
-    int rc = vtab_once(b->db, &b->find_kinds,
-                       "SELECT dtype, shape, elements, nbytes FROM _layout_kinds"
-                       " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
-    *out = b->find_kinds;
-    return rc == SQLITE_OK ? sqlite3_bind_int64(*out, 1, l->id) : rc;
 }
 
 int blocks_all_given(struct blocks *b, uint64_t tensors)
@@ -469,17 +478,22 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
                             : SQLITE_NOMEM;
 }
 
-/* Read the layout's checksums. A catalog that only earlier programs wrote has no table of them. */
+/* The value that a layout has in a table of one each, SQLITE_ROW. A catalog that only earlier programs wrote may have
+ * no such table. */
+static int find_value(struct blocks *b, sqlite3_stmt **find, const char *sql, struct layout *l)
+{
+    if (!*find)
+        sqlite3_prepare_v2(b->db, sql, -1, find, NULL);
+    if (!*find)
+        return SQLITE_DONE;
+    sqlite3_bind_int64(*find, 1, l->id);
+    return sqlite3_step(*find);
+}
+
 static int read_checks(struct blocks *b, struct layout *l)
 {
-    if (!b->find_checks)
-        sqlite3_prepare_v2(b->db, "SELECT checks FROM _layout_checks WHERE id = ?1", -1,
-                           &b->find_checks, NULL);
     l->checks_known = true;
-    if (!b->find_checks)
-        return SQLITE_OK;
-    sqlite3_bind_int64(b->find_checks, 1, l->id);
-    int rc = sqlite3_step(b->find_checks);
+    int rc = find_value(b, &b->find_checks, "SELECT checks FROM _layout_checks WHERE id = ?1", l);
     if (rc == SQLITE_ROW) {
         const void *all = sqlite3_column_blob(b->find_checks, 0);
         const size_t len = (size_t)sqlite3_column_bytes(b->find_checks, 0);
@@ -492,6 +506,31 @@ static int read_checks(struct blocks *b, struct layout *l)
     }
     sqlite3_reset(b->find_checks);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int blocks_packed(struct blocks *b, struct layout *l)
+{
+    if (l->packed_known)
+        return SQLITE_OK;
+    int rc = find_value(b, &b->find_packed, "SELECT columns FROM _layout_columns WHERE id = ?1", l);
+    if (rc == SQLITE_ROW) {
+        const struct bytes all = {sqlite3_column_blob(b->find_packed, 0),
+                                  (size_t)sqlite3_column_bytes(b->find_packed, 0)};
+        l->packed = calloc(1, sizeof(*l->packed));
+        const enum packed_state state =
+            l->packed ? packed_columns_read(all, l->packed) : PACKED_NO_MEMORY;
+        if (state == PACKED_NO_MEMORY)
+            rc = SQLITE_NOMEM;
+        else if (state == PACKED_DAMAGED || l->packed->tensors != l->tensors)
+            rc = blocks_damaged(b, l->id, CHECK_FAILS);
+        if (rc != SQLITE_ROW)
+            drop_packed(l);
+        else
+            b->bytes += l->packed->bytes;
+    }
+    sqlite3_reset(b->find_packed);
+    l->packed_known = rc == SQLITE_ROW || rc == SQLITE_DONE;
+    return l->packed_known ? SQLITE_OK : rc;
 }
 
 /* Whether columns of a whole block are what was written. */
@@ -514,6 +553,55 @@ static int check_block(struct blocks *b, struct layout *l, const struct block *b
     return rc;
 }
 
+#define PACKED                                                                                     \
+    (1u << BLOCK_DTYPE | 1u << BLOCK_SHAPE | 1u << BLOCK_ELEMENTS | 1u << BLOCK_NBYTES |           \
+     1u << BLOCK_STORAGE | 1u << BLOCK_FILE)
+
+/* Take a column of a block from the packed ones. */
+static void take_packed(const struct packed_columns *p, struct block *block, int column,
+                        uint32_t count)
+{
+    const uint32_t *of = p->of + block->first;
+    static const int places[BLOCK_COLUMNS] = {
+        [BLOCK_DTYPE] = PACKED_DTYPE,       [BLOCK_SHAPE] = PACKED_SHAPE,
+        [BLOCK_ELEMENTS] = PACKED_ELEMENTS, [BLOCK_NBYTES] = PACKED_NBYTES,
+        [BLOCK_STORAGE] = PACKED_STORAGE,   [BLOCK_FILE] = PACKED_FILE,
+    };
+    const int place = places[column];
+    for (uint32_t i = 0; i < count; i++)
+        if (column < BLOCK_TEXTS)
+            block->span[column][i] = p->span[place][of[i]];
+        else
+            block->number[column - BLOCK_TEXTS][i] = p->number[place][of[i]];
+    if (column < BLOCK_TEXTS) {
+        free(block->bytes[column]); /* of an attempt that failed */
+        block->bytes[column] = p->texts[place];
+        block->shared |= 1u << column;
+    }
+    block->columns |= 1u << column;
+}
+
+/* Read columns that a block lacks: packed ones, and the others from the tensors' rows. */
+static int read_lacking(struct blocks *b, struct layout *l, struct block *block, unsigned lacking,
+                        uint32_t count)
+{
+    const unsigned packed = lacking & PACKED;
+    int rc = packed ? blocks_packed(b, l) : SQLITE_OK;
+    if (rc == SQLITE_OK && packed && l->packed) {
+        if (!allot(b, block, packed, count))
+            return SQLITE_NOMEM;
+        for (int c = 0; c < BLOCK_COLUMNS; c++)
+            if (packed >> c & 1)
+                take_packed(l->packed, block, c, count);
+        lacking &= ~packed;
+    }
+    if (rc == SQLITE_OK && lacking)
+        rc = read_rows(b, l, block, lacking, count);
+    if (rc == SQLITE_OK && lacking && (rc = check_block(b, l, block, lacking, count)) != SQLITE_OK)
+        block->columns &= ~lacking;
+    return rc;
+}
+
 int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
                const struct block **out)
 {
@@ -531,11 +619,8 @@ int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned column
     (*at)->first = first;
     b->bytes += sizeof(**at);
     *out = *at;
-    const uint32_t count = left < BLOCK_TENSORS ? left : BLOCK_TENSORS;
-    int rc = lacking ? read_rows(b, l, *at, lacking, count) : SQLITE_OK;
-    if (rc == SQLITE_OK && lacking && (rc = check_block(b, l, *at, lacking, count)) != SQLITE_OK)
-        (*at)->columns &= ~lacking;
-    return rc;
+    return lacking ? read_lacking(b, l, *at, lacking, left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
+                   : SQLITE_OK;
 }
 
 int block_row(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
@@ -546,7 +631,7 @@ int block_row(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns
     *out = there;
     if (there && !(columns & ~there->columns))
         return SQLITE_OK;
-    if (l->rows++ >= l->tensors / ROWS_SHARE)
+    if ((l->packed && !(columns & ~PACKED)) || l->rows++ >= l->tensors / ROWS_SHARE)
         return block_load(b, l, ord, columns, out);
     if (!*own && !(*own = calloc(1, sizeof(**own))))
         return SQLITE_NOMEM;

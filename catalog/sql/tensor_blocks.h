@@ -44,6 +44,7 @@ struct cell {
 };
 
 struct block;
+struct packed_columns;
 
 /* A checkpoint that has a layout. */
 struct holder {
@@ -62,6 +63,8 @@ struct layout {
     bool holders_known;
     uint8_t *checks; /* of its columns (_layout_checks); NULL: not read, or not there */
     bool checks_known;
+    struct packed_columns *packed; /* (_layout_columns); NULL: not read, or not there */
+    bool packed_known;
     /* How many of its tensors block_row() has read since it last had blocks. */
     uint32_t rows;
 };
@@ -86,8 +89,8 @@ struct blocks {
     sqlite3_stmt *anchor; /* holds a read transaction while there are cursors */
     unsigned asked;       /* layouts whose holders were looked up one by one */
     bool all_holders;
-    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_between, *find_kinds,
-        *find_checks;
+    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_between, *find_checks,
+        *find_packed;
     struct block_load load[8];
     char damage[512];
 };
@@ -118,9 +121,6 @@ int blocks_check(struct blocks *, struct layout *);
 int blocks_holders(struct blocks *, struct layout *);
 /* The same for all layouts at once: each that a checkpoint has is in blocks.layout then. */
 int blocks_all_holders(struct blocks *);
-/* Step through what the layout has as kinds of tensors: dtype, shape, elements and nbytes each.
- * Reset the statement. */
-int blocks_kinds(struct blocks *, const struct layout *, sqlite3_stmt **out);
 /* SQLITE_DONE if all layouts together have `tensors` tensors; else kinds are missing. */
 int blocks_all_given(struct blocks *, uint64_t tensors);
 
@@ -128,6 +128,9 @@ int blocks_all_given(struct blocks *, uint64_t tensors);
 int blocks_damaged(struct blocks *, int64_t layout, const char *what);
 /* The failure of tensors whose files are missing. */
 int blocks_lack_files(struct blocks *);
+
+/* Read what a layout has of packed columns; valid as a block is. Afterwards layout.packed is NULL where it has none. */
+int blocks_packed(struct blocks *, struct layout *);
 
 /* Read the columns (a set of 1 << enum block_column) of the block that tensor `ord` is in. */
 int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
@@ -143,6 +146,7 @@ void block_free(struct block *);
 struct block {
     uint32_t first;   /* the ord of the first tensor */
     unsigned columns; /* that are there */
+    unsigned shared;  /* columns whose texts the layout's packed columns own */
     char *bytes[BLOCK_TEXTS];
     size_t length[BLOCK_TEXTS]; /* of bytes */
     struct span *span[BLOCK_TEXTS];

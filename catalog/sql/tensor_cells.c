@@ -218,8 +218,7 @@ int tensor_storage(struct tensor_cursor *c, unsigned *out)
 {
     struct place p;
     int rc = current_place(c, &p);
-    *out =
-        rc == SQLITE_OK && p.storage > 0 && p.storage <= STORAGE_INLINE ? (unsigned)p.storage : 0;
+    *out = rc == SQLITE_OK ? storage_kind(p.storage) : 0;
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #define CKPTDB_TENSOR_CURSOR_H
 
 #include "catalog/base/limits.h"
+#include "catalog/data/model/tensor.h"
 #include "catalog/sql/tensor_groups.h"
 #include "catalog/sql/tensor_test.h"
 
@@ -100,10 +101,11 @@ struct tensor_cursor {
     struct tensor_test test[PLAN_TESTS];
     unsigned test_columns;        /* of blocks, that the tests look at */
     unsigned read_columns;        /* of blocks, that rows are made of */
-    int test_tensors, test_kinds; /* tests of tensors, and of these of their kinds */
+    int test_tensors, test_kinds; /* tests of tensors, and of these of dtype, shape and size */
+    int test_places;              /* tests of where they are */
     int named;                    /* the test of a name; -1: none */
     struct arena arena;           /* of selections */
-    struct selection *selected;
+    struct selection *selected;   /* two a layout: selection_of() */
     size_t selected_space;
     uint64_t round; /* counts how often all selections were forgotten: there may be a million */
 
@@ -203,7 +205,12 @@ int tensor_detail(struct tensor_table *, enum detail which, int64_t first, int64
 int tensor_label(struct tensor_cursor *);
 /* Forget what was read of the current checkpoint. */
 void tensor_leave(struct tensor_cursor *);
-/* Find the kind of storage of the current tensor, 0 to 4. */
+/* A kind of storage, 0 to 4, whatever a catalog says. */
+static inline unsigned storage_kind(int64_t storage)
+{
+    return storage > 0 && storage <= STORAGE_INLINE ? (unsigned)storage : 0;
+}
+/* Find that of the current tensor. */
 int tensor_storage(struct tensor_cursor *, unsigned *out);
 /* Find the position of the current tensor's file among the checkpoint's, or FILE_NONE. */
 int tensor_file(struct tensor_cursor *, int64_t *position);

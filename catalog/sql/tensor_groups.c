@@ -5,15 +5,23 @@
 
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
+#include "catalog/data/model/packed_columns.h"
 #include "catalog/db/ids.h"
 #include "catalog/sql/vtab.h"
+
+/* The catalog has an index of the sizes that each layout has, not of its tensors: they are put in order
+ * when their layout comes. */
+struct sized {
+    uint32_t *ords; /* NULL: it has not come yet */
+    uint32_t at;
+};
 
 void groups_end(struct tensor_groups *g)
 {
     sqlite3_finalize(g->stream);
     free(g->entry);
     for (size_t i = 0; i < g->sized_space; i++)
-        free(g->sized[i]);
+        free(g->sized[i].ords);
     free(g->sized);
     text_release(&g->key);
     *g = (struct tensor_groups){.blocks = g->blocks};
@@ -75,63 +83,38 @@ static int next_by_name(struct tensor_groups *g, struct layout **layout, uint32_
 
 /* --- by size ------------------------------------------------------------------------------ */
 
-/* The catalog has an index of the sizes that each layout has, not of its tensors: they are put in order
- * when their layout comes. */
-struct sized {
-    int64_t nbytes; /* or NUMBER_NULL, which is the least */
-    uint32_t ord;
-};
-
-static int compare_sized(const void *a, const void *b)
-{
-    const struct sized *x = a, *y = b;
-    return x->nbytes != y->nbytes ? (x->nbytes > y->nbytes) - (x->nbytes < y->nbytes)
-                                  : (x->ord > y->ord) - (x->ord < y->ord);
-}
-
 static int put_in_order(struct tensor_groups *g, struct layout *l)
 {
     const size_t layouts = g->blocks->layout_space;
-    const struct block *block = NULL;
-    int rc = SQLITE_OK;
+    uint32_t count = l->tensors;
     if (g->sized_space < layouts) {
-        struct sized **list = realloc(g->sized, layouts * sizeof(*list));
+        struct sized *list = realloc(g->sized, layouts * sizeof(*list));
         if (!list)
             return SQLITE_NOMEM;
         memset(list + g->sized_space, 0, (layouts - g->sized_space) * sizeof(*list));
         g->sized = list;
         g->sized_space = layouts;
     }
-    if (g->sized[l->index])
+    struct sized *s = &g->sized[l->index];
+    if (s->ords)
         return SQLITE_OK;
-    struct sized *list = malloc(((size_t)l->tensors + 1) * sizeof(*list));
-    for (uint32_t ord = 0; list && rc == SQLITE_OK && ord < l->tensors; ord++) {
-        if (ord % BLOCK_TENSORS == 0)
-            rc = block_load(g->blocks, l, ord, 1u << BLOCK_NBYTES, &block);
-        if (rc == SQLITE_OK)
-            list[ord] = (struct sized){block_number(block, ord, BLOCK_NBYTES), ord};
-    }
-    if (!list || rc != SQLITE_OK) {
-        free(list);
-        return list ? rc : SQLITE_NOMEM;
-    }
-    qsort(list, l->tensors, sizeof(*list), compare_sized);
-    g->sized[l->index] = list;
-    return SQLITE_OK;
+    s->ords = malloc(((size_t)count + 1) * sizeof(*s->ords));
+    return s->ords ? groups_sort_layout(g->blocks, g->plan, l, NULL, &count, s->ords)
+                   : SQLITE_NOMEM;
 }
 
-/* Where a layout's tensors of at least this size begin. */
-static uint32_t first_sized(const struct sized *list, uint32_t count, int64_t nbytes)
+/* Count the next tensors of a layout that have the current size. */
+static int count_sized(struct tensor_groups *g)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (list[middle].nbytes < nbytes)
-            low = middle + 1;
-        else
-            high = middle;
+    const struct sized *s = &g->sized[g->layout->index];
+    const struct block *block = NULL;
+    int rc = SQLITE_OK;
+    for (uint32_t at = s->at; at < g->layout->tensors; at++, g->left++) {
+        rc = block_load(g->blocks, g->layout, s->ords[at], 1u << BLOCK_NBYTES, &block);
+        if (rc != SQLITE_OK || block_number(block, s->ords[at], BLOCK_NBYTES) != g->nbytes)
+            break;
     }
-    return low;
+    return rc;
 }
 
 /* Go to the next size of a layout. */
@@ -150,26 +133,26 @@ static int next_size(struct tensor_groups *g)
         rc = put_in_order(g, l);
     if (rc != SQLITE_OK)
         return rc;
-    const struct sized *list = g->sized[l->index];
     g->same &= g->layout && nbytes == g->nbytes;
     g->layout = l;
     g->nbytes = nbytes;
-    g->at = first_sized(list, l->tensors, nbytes);
-    g->count = nbytes == INT64_MAX ? l->tensors : first_sized(list, l->tensors, nbytes + 1);
-    g->given += g->count - g->at;
-    return SQLITE_ROW;
+    rc = count_sized(g);
+    g->given += g->left;
+    return rc == SQLITE_OK ? SQLITE_ROW : rc;
 }
 
 static int next_by_size(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
 {
-    while (g->at == g->count) {
+    while (!g->left) {
         int rc = next_size(g);
         if (rc != SQLITE_ROW)
             return rc;
     }
+    struct sized *s = &g->sized[g->layout->index];
     *same = g->same;
     *layout = g->layout;
-    *ord = g->sized[g->layout->index][g->at++].ord;
+    *ord = s->ords[s->at++];
+    g->left--;
     g->same = true;
     return SQLITE_ROW;
 }
@@ -249,11 +232,15 @@ struct sorting {
     } * key;
     size_t key_count, key_space, entry_space;
     struct text written;
+    unsigned columns; /* of blocks, that keys are made of */
+    bool named;       /* names are in the keys: packed columns have none */
+    uint32_t *of_row; /* the places of keys of a layout's packed rows, plus 1; 0: not known yet */
+    size_t row_space;
 };
 
-static int sort_add(struct sorting *s, const struct block *b, uint32_t layout, uint32_t ord)
+/* Find the place of a tensor's key. */
+static int place_key(struct sorting *s, const struct block *b, uint32_t ord, uint32_t *out)
 {
-    struct tensor_groups *g = s->groups;
     const char *kept;
     bool added;
     text_reset(&s->written);
@@ -267,18 +254,16 @@ static int sort_add(struct sorting *s, const struct block *b, uint32_t layout, u
         return SQLITE_NOMEM;
     uint64_t *place =
         strmap_keep(&s->keys, &s->arena, s->written.at, s->written.len, &kept, &added);
-    struct group_entry *entry = list_grow(g->entry, g->count, &s->entry_space, sizeof(*entry));
     struct sort_key *key = list_grow(s->key, s->key_count, &s->key_space, sizeof(*key));
-    g->entry = entry ? entry : g->entry;
     s->key = key ? key : s->key;
-    if (!place || !entry || !key)
+    if (!place || !key)
         return SQLITE_NOMEM;
     if (added) {
         *place = s->key_count;
         s->key[s->key_count] = (struct sort_key){kept, s->written.len, (uint32_t)s->key_count};
         s->key_count++;
     }
-    g->entry[g->count++] = (struct group_entry){(uint32_t)*place, layout, ord};
+    *out = (uint32_t)*place;
     return SQLITE_OK;
 }
 
@@ -319,18 +304,59 @@ static int sort_entries(struct sorting *s)
     return good ? SQLITE_OK : SQLITE_NOMEM;
 }
 
+/* Forget the keys of the packed rows of the layout before. */
+static int begin_rows(struct sorting *s, const struct layout *l)
+{
+    const size_t rows = l->packed ? l->packed->rows : 0;
+    if (s->row_space < rows) {
+        uint32_t *list = realloc(s->of_row, rows * sizeof(*list));
+        if (!list)
+            return SQLITE_NOMEM;
+        s->of_row = list;
+        s->row_space = rows;
+    }
+    if (rows)
+        memset(s->of_row, 0, rows * sizeof(*s->of_row));
+    return SQLITE_OK;
+}
+
+static int sort_tensor(struct sorting *s, struct layout *l, uint32_t ord)
+{
+    struct tensor_groups *g = s->groups;
+    const struct block *block = NULL;
+    uint32_t place = 0, *known = NULL;
+    int rc = s->named ? SQLITE_OK : blocks_packed(g->blocks, l);
+    if (rc == SQLITE_OK && !s->named && l->packed && s->of_row) {
+        known = &s->of_row[l->packed->of[ord]];
+        place = *known;
+    }
+    if (rc == SQLITE_OK && !place) {
+        rc = block_load(g->blocks, l, ord, s->columns, &block);
+        if (rc == SQLITE_OK)
+            rc = place_key(s, block, ord, &place);
+        place++;
+        if (known)
+            *known = place;
+    }
+    struct group_entry *entry = list_grow(g->entry, g->count, &s->entry_space, sizeof(*entry));
+    if (!entry)
+        return SQLITE_NOMEM;
+    g->entry = entry;
+    g->entry[g->count++] = (struct group_entry){place - 1, l->index, ord};
+    return rc;
+}
+
 static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords, uint32_t count)
 {
-    const unsigned columns = columns_of_key(s->plan);
-    const struct block *block = NULL;
-    int rc = count ? blocks_check(s->groups->blocks, l) : SQLITE_OK;
-    for (uint32_t i = 0; rc == SQLITE_OK && i < count; i++) {
-        const uint32_t ord = ords ? ords[i] : i;
-        if (!block || ord - block->first >= BLOCK_TENSORS)
-            rc = block_load(s->groups->blocks, l, ord, columns, &block);
-        if (rc == SQLITE_OK)
-            rc = sort_add(s, block, l->index, ord);
-    }
+    s->columns = columns_of_key(s->plan);
+    s->named = s->columns >> BLOCK_NAME & 1;
+    int rc = count && !s->named ? blocks_packed(s->groups->blocks, l) : SQLITE_OK;
+    if (rc == SQLITE_OK && count)
+        rc = blocks_check(s->groups->blocks, l);
+    if (rc == SQLITE_OK)
+        rc = begin_rows(s, l);
+    for (uint32_t i = 0; rc == SQLITE_OK && i < count; i++)
+        rc = sort_tensor(s, l, ords ? ords[i] : i);
     return rc;
 }
 
@@ -340,6 +366,7 @@ static void sort_end(struct sorting *s)
     strmap_release(&s->keys);
     arena_release(&s->arena);
     free(s->key);
+    free(s->of_row);
 }
 
 static int sort_all(struct tensor_groups *g, const struct tensor_plan *p, groups_filter *filter,
@@ -399,6 +426,7 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     g->blocks = b;
     if (filter || !groups_stream(p))
         return sort_all(g, p, filter, of);
+    g->plan = p;
     g->by_size = p->key[0].column == TENSOR_NBYTES;
     return sqlite3_prepare_v2(b->db, (g->by_size ? by_size : by_name)[p->key[0].backwards], -1,
                               &g->stream, NULL);

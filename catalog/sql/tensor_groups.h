@@ -21,10 +21,11 @@ struct tensor_groups {
     size_t count, space, at;
     struct text key; /* of the last one of the stream */
     bool begun, ended;
-    bool by_size;          /* the stream has the sizes of layouts, */
-    struct layout *layout; /* and this is one, with its tensors from `at` to `count` of */
-    struct sized **sized;  /* [layout.index] */
-    size_t sized_space;
+    bool by_size;                   /* the stream has the sizes of layouts, */
+    const struct tensor_plan *plan; /* in this order, */
+    struct layout *layout;          /* and this is one, with the `left` next tensors of */
+    struct sized *sized;            /* [layout.index] */
+    size_t sized_space, left;
     int64_t nbytes;
     uint64_t given;
     bool same; /* as the last tensor that was given */

@@ -79,10 +79,10 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
 
 static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
 {
-    if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE || column == TENSOR_OFFSET)
+    if (!op || column == TENSOR_STORED || column == TENSOR_OFFSET)
         return false;
     if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
-        return column == TENSOR_HASH && op == TEST_NOTNULL;
+        return op == TEST_NOTNULL || (op == TEST_NULL && column == TENSOR_FILE);
     return !tensor_column_is_text(column) || !strchr("=i!<l>g", op) ||
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }

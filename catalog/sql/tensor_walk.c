@@ -3,6 +3,8 @@
 
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
+#include "catalog/data/model/packed_columns.h"
+#include "catalog/data/model/tensor.h"
 #include "catalog/sql/tensor_cursor.h"
 #include "catalog/sql/vtab.h"
 
@@ -95,89 +97,106 @@ static int select_named(struct tensor_cursor *c, struct layout *l, struct select
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Whether a kind of tensors, a row of blocks_kinds(), passes the tests of its columns. */
-static bool kind_passes(const struct tensor_cursor *c, sqlite3_stmt *kind)
+/* Whether a row of packed columns passes the tests of these. */
+static bool row_passes(const struct tensor_cursor *c, const struct packed_columns *p, uint32_t row,
+                       bool places)
 {
-    const struct cell dtype = {(const char *)sqlite3_column_text(kind, 0),
-                               (size_t)sqlite3_column_bytes(kind, 0)};
-    const struct cell shape = {(const char *)sqlite3_column_text(kind, 1),
-                               (size_t)sqlite3_column_bytes(kind, 1)};
-    int64_t number[2];
-    for (int i = 0; i < 2; i++)
-        number[i] = sqlite3_column_type(kind, 2 + i) == SQLITE_NULL
-                        ? NUMBER_NULL
-                        : sqlite3_column_int64(kind, 2 + i);
+    struct cell text[PACKED_TEXTS];
+    for (int i = 0; i < PACKED_TEXTS; i++) {
+        const struct span at = p->span[i][row];
+        text[i] =
+            at.len == SPAN_NULL ? (struct cell){0} : (struct cell){p->texts[i] + at.at, at.len};
+    }
+    const char *stored = storage_name(p->number[PACKED_STORAGE][row]);
     for (int i = 0; i < c->plan.tests; i++) {
         const struct tensor_test *t = &c->test[i];
-        if ((t->column == TENSOR_DTYPE && !test_text(t, dtype)) ||
-            (t->column == TENSOR_SHAPE && !test_text(t, shape)) ||
-            (t->column == TENSOR_RANK && !test_number(t, shape_rank(shape))) ||
-            (t->column == TENSOR_ELEMENTS && !test_number(t, number[0])) ||
-            (t->column == TENSOR_NBYTES && !test_number(t, number[1])))
+        if ((t->column == TENSOR_DTYPE && !test_text(t, text[PACKED_DTYPE])) ||
+            (t->column == TENSOR_SHAPE && !test_text(t, text[PACKED_SHAPE])) ||
+            (t->column == TENSOR_RANK && !test_number(t, shape_rank(text[PACKED_SHAPE]))) ||
+            (t->column == TENSOR_ELEMENTS && !test_number(t, p->number[PACKED_ELEMENTS][row])) ||
+            (t->column == TENSOR_NBYTES && !test_number(t, p->number[PACKED_NBYTES][row])))
+            return false;
+        if (places && ((t->column == TENSOR_STORAGE &&
+                        !test_text(t, (struct cell){stored, strlen(stored)})) ||
+                       (t->column == TENSOR_FILE && (t->op == TEST_NULL || t->op == TEST_NOTNULL) &&
+                        !test_number(t, p->number[PACKED_FILE][row]))))
             return false;
     }
     return true;
 }
 
-/* What the tests leave of a layout's kinds of tensors: whether any, and whether all. Most layouts
- * have none or all of what a statement asks for, and their tensors need not be read to know it. A
- * layout without kinds has some. */
-static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, bool *all)
+/* Select what the tests of packed columns leave. */
+static int select_packed(struct tensor_cursor *c, const struct layout *l, bool places,
+                         struct selection *s)
 {
-    sqlite3_stmt *s = NULL;
-    size_t kinds = 0, good = 0;
-    int rc = blocks_kinds(&table_of(c)->blocks, l, &s);
-    for (; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW; rc = SQLITE_OK, kinds++)
-        good += kind_passes(c, s);
-    sqlite3_reset(s);
-    *any = good || !kinds;
-    *all = kinds && good == kinds;
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    const struct packed_columns *p = l->packed;
+    uint32_t good = 0;
+    bool *passes = arena_room(&c->arena, p->rows + 1);
+    if (!passes)
+        return SQLITE_NOMEM;
+    for (uint32_t row = 0; row < p->rows; row++)
+        good += passes[row] = row_passes(c, p, row, places);
+    if (good == p->rows) {
+        s->count = l->tensors;
+    } else if (good) {
+        s->ords = arena_room(&c->arena, ((size_t)l->tensors + 1) * sizeof(*s->ords));
+        for (uint32_t ord = 0; s->ords && ord < l->tensors; ord++) {
+            s->ords[s->count] = ord;
+            s->count += passes[p->of[ord]];
+        }
+    }
+    return good && !s->count && l->tensors ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-static int select_tested(struct tensor_cursor *c, struct layout *l, struct selection *s)
+static int select_tested(struct tensor_cursor *c, struct layout *l, bool places,
+                         struct selection *s)
 {
-    bool any = true, all = false;
-    const struct block *there = l->block && l->tensors ? l->block[0] : NULL;
-    if (c->test_kinds && !(there && !(c->test_columns & ~there->columns))) {
-        int rc = look_at_kinds(c, l, &any, &all);
-        if (rc != SQLITE_OK || !any)
-            return rc;
-    }
-    int rc = blocks_check(&table_of(c)->blocks, l);
-    if (rc != SQLITE_OK)
+    struct blocks *blocks = &table_of(c)->blocks;
+    int rc = c->test_kinds || places ? blocks_packed(blocks, l) : SQLITE_OK;
+    if (rc == SQLITE_OK)
+        rc = blocks_check(blocks, l);
+    const bool packed = (c->test_kinds || places) && l->packed;
+    s->count = packed ? 0 : l->tensors;
+    if (rc == SQLITE_OK && packed)
+        rc = select_packed(c, l, places, s);
+    if (rc != SQLITE_OK || (packed && c->test_kinds == c->test_tensors) || !s->count)
         return rc;
-    if (all && c->test_kinds == c->test_tensors) {
-        s->count = l->tensors;
-        return SQLITE_OK;
-    }
 
-    uint32_t *ords = arena_room(&c->arena, (l->tensors + 1) * sizeof(*ords));
+    uint32_t *ords = arena_room(&c->arena, ((size_t)s->count + 1) * sizeof(*ords)), count = 0;
     const struct block *b = NULL;
     rc = ords ? SQLITE_OK : SQLITE_NOMEM;
-    for (uint32_t ord = 0; rc == SQLITE_OK && ord < l->tensors; ord++) {
-        if (ord % BLOCK_TENSORS == 0 && c->test_columns)
-            rc = block_load(&table_of(c)->blocks, l, ord, c->test_columns, &b);
+    for (uint32_t i = 0; rc == SQLITE_OK && i < s->count; i++) {
+        const uint32_t ord = s->ords ? s->ords[i] : i;
+        if (c->test_columns && (!b || ord - b->first >= BLOCK_TENSORS))
+            rc = block_load(blocks, l, ord, c->test_columns, &b);
         if (rc == SQLITE_OK && passes(c, b, ord))
-            ords[s->count++] = ord;
+            ords[count++] = ord;
     }
     s->ords = ords;
+    s->count = count;
     return rc;
 }
 
 /* Make room for a selection of each layout that is known so far. */
 static bool room_for_selections(struct tensor_cursor *c)
 {
-    const size_t layouts = table_of(c)->blocks.layout_space;
-    if (c->selected_space >= layouts)
+    const size_t space = 2 * table_of(c)->blocks.layout_space;
+    if (c->selected_space >= space)
         return true;
-    struct selection *list = realloc(c->selected, layouts * sizeof(*list));
+    struct selection *list = realloc(c->selected, space * sizeof(*list));
     if (!list)
         return false;
-    memset(list + c->selected_space, 0, (layouts - c->selected_space) * sizeof(*list));
+    memset(list + c->selected_space, 0, (space - c->selected_space) * sizeof(*list));
     c->selected = list;
-    c->selected_space = layouts;
+    c->selected_space = space;
     return true;
+}
+
+/* A layout's selection for checkpoints that have its places, or that have their own. */
+static struct selection *selection_of(const struct tensor_cursor *c, const struct layout *l,
+                                      bool placed)
+{
+    return &c->selected[2 * l->index + placed];
 }
 
 #define STORAGES 5
@@ -203,12 +222,15 @@ bool tensor_next_storage(struct tensor_cursor *c)
 }
 
 /* Leave of a selection what is stored in the current way. */
-static int select_stored(struct tensor_cursor *c, struct selection *s)
+static int select_stored(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
     const struct selection all = *s;
     const unsigned wanted = current_storage(c);
     uint32_t *ords = arena_room(&c->arena, (size_t)all.count * sizeof(*ords) + 1);
-    int rc = ords ? SQLITE_OK : SQLITE_NOMEM;
+    int rc = c->hit.placed ? SQLITE_OK : blocks_packed(&table_of(c)->blocks, l);
+    const struct packed_columns *p = rc == SQLITE_OK && !c->hit.placed ? l->packed : NULL;
+    if (!ords)
+        rc = SQLITE_NOMEM;
     c->selection = &all;
     c->end = all.count;
     c->block = NULL;
@@ -217,7 +239,10 @@ static int select_stored(struct tensor_cursor *c, struct selection *s)
     for (uint32_t i = 0; rc == SQLITE_OK && i < all.count; i++) {
         unsigned storage = 0;
         c->ord = all.ords ? all.ords[i] : i;
-        rc = tensor_storage(c, &storage);
+        if (p)
+            storage = storage_kind(p->number[PACKED_STORAGE][p->of[c->ord]]);
+        else
+            rc = tensor_storage(c, &storage);
         c->seen |= 1u << storage;
         if (rc == SQLITE_OK && storage == wanted)
             ords[s->count++] = c->ord;
@@ -243,7 +268,10 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     const bool own = stored && c->hit.placed;
     if (!room_for_selections(c))
         return SQLITE_NOMEM;
-    struct selection *s = own ? &c->placed_selected : &c->selected[l->index];
+    /* Which tensors groups list does not depend on who has them. */
+    const bool places = c->test_places && !c->grouped && !c->hit.placed;
+    struct selection *s = own ? &c->placed_selected
+                              : selection_of(c, l, c->test_places && !c->grouped && c->hit.placed);
     int rc = SQLITE_OK;
     *out = s;
     if (s->round == c->round && !own)
@@ -252,12 +280,12 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     s->count = 0;
     if (c->named >= 0)
         rc = select_named(c, l, s);
-    else if (c->test_tensors)
-        rc = select_tested(c, l, s);
+    else if (c->test_tensors || places)
+        rc = select_tested(c, l, places, s);
     else
         s->count = (rc = blocks_check(&table_of(c)->blocks, l)) == SQLITE_OK ? l->tensors : 0;
     if (rc == SQLITE_OK && stored)
-        rc = select_stored(c, s);
+        rc = select_stored(c, l, s);
     if (rc == SQLITE_OK && tensor_keys_within(&c->plan))
         rc = sort_selected(c, l, s);
     s->round = rc == SQLITE_OK ? c->round : 0;
@@ -369,7 +397,7 @@ static int pick_group(struct tensor_cursor *c)
 static int next_group(struct tensor_cursor *c)
 {
     for (size_t i = 0; i < c->pick_count; i++)
-        c->selected[c->pick[i].layout->index].round = 0;
+        selection_of(c, c->pick[i].layout, false)->round = 0;
     c->list_count = c->list_at = 0;
     int rc = pick_group(c);
     if (!c->pick_count)
@@ -389,7 +417,7 @@ static int next_group(struct tensor_cursor *c)
         struct layout *l = c->pick[i].layout;
         for (k = i; k < c->pick_count && c->pick[k].layout == l; k++)
             ords[k] = c->pick[k].ord;
-        c->selected[l->index] = (struct selection){c->round, ords + i, (uint32_t)(k - i)};
+        *selection_of(c, l, false) = (struct selection){c->round, ords + i, (uint32_t)(k - i)};
         const size_t before = c->list_count;
         rc = add_hits(c, l);
         mixed |= before && before < c->list_count &&

@@ -340,6 +340,7 @@ static int open_keys(struct tensor_cursor *c)
     uint64_t wanted = 0, all = 0;
     int rc = SQLITE_OK;
     bool few = !stream && c->test_tensors;
+    c->grouped = true;
     if (stream && c->plan.whole && c->test_kinds) {
         rc = blocks_all_holders(b);
         for (size_t i = 0; rc == SQLITE_OK && i < b->layout_count; i++) {
@@ -352,7 +353,6 @@ static int open_keys(struct tensor_cursor *c)
         }
         few = wanted < all / 4;
     }
-    c->grouped = true;
     if (rc == SQLITE_OK)
         rc = groups_ordered(&c->groups, b, &c->plan, few ? tensor_filter_layout : NULL, c);
     c->round++; /* groups have selections of their own */
@@ -398,7 +398,7 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
 {
     c->named = -1;
     c->test_columns = 0;
-    c->test_tensors = c->test_kinds = 0;
+    c->test_tensors = c->test_kinds = c->test_places = 0;
     for (int i = 0; i < c->plan.tests; i++)
         c->test[i] =
             (struct tensor_test){.column = c->plan.test[i].column, .op = c->plan.test[i].op};
@@ -413,7 +413,10 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
             c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH &&
             c->plan.access != BY_HASHED)
             c->named = i;
-        else if (t->column != TENSOR_FILE && t->column != TENSOR_HASH)
+        else if (t->column == TENSOR_FILE || t->column == TENSOR_STORAGE)
+            c->test_places +=
+                t->column == TENSOR_STORAGE || t->op == TEST_NULL || t->op == TEST_NOTNULL;
+        else if (t->column != TENSOR_HASH)
             c->test_columns |= tensor_block_columns(t->column);
     }
     c->read_columns = 0;

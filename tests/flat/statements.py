@@ -79,6 +79,7 @@ KINDS = {
     "by_folded_module": "checkpoint_id:checkpoint checkpoint:cname module:word depth:number tensors:number",
     "by_name": "name:name dtype:dtype shape:shape elements:number nbytes:number checkpoints:number",
     "largest": "checkpoint_id:checkpoint checkpoint:cname name:name dtype:dtype shape:shape nbytes:number",
+    "disk": "run:run folder:word files:number bytes:number",
     "content": "hash:hash tensor_id:tensor checkpoint_id:checkpoint",
     "stats": "checkpoint_id:checkpoint checkpoint:cname tensor_id:tensor name:name dtype:dtype shape:shape",
 }

@@ -557,6 +557,37 @@ SELECT f.size, t.name FROM tensor t JOIN file f ON f.path = t.file ORDER BY t.id
 -- 3 ordered the largest of some paths
 SELECT c.name, t.name, t.id FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.path LIKE {path_like} ORDER BY t.nbytes DESC, t.id LIMIT 20;
 
+-- ---- where tensors are, and what many have alike
+
+-- 8 tensors in no file
+SELECT count(*) FROM tensor WHERE file IS NULL;
+-- 3 ordered tensors in a file, from one checkpoint on
+SELECT id, file, storage FROM tensor WHERE file IS NOT NULL AND checkpoint_id >= {cid} ORDER BY id LIMIT 20;
+-- 8 tensors that are no single range
+SELECT count(*) FROM tensor WHERE storage IN ('pieces', 'chunks', 'inline');
+-- 3 counted some that are not in a range
+SELECT checkpoint, name, storage FROM tensor WHERE storage <> 'range' LIMIT 20;
+-- 3 without bytes, by storage
+SELECT storage, file IS NULL, count(*) FROM tensor WHERE storage = 'none' OR file IS NULL GROUP BY 1, 2;
+-- 8 tensors far into their file
+SELECT count(*) FROM tensor WHERE offset > 1000000;
+-- 8 scalars, counted
+SELECT count(*) FROM tensor WHERE elements = 1;
+-- 3 ordered scalars of one kind, by name
+SELECT name, id FROM tensor WHERE elements = 1 AND storage = 'range' AND dtype = {dtype} ORDER BY name, id LIMIT 20;
+-- 7 ordered by shape, first page
+SELECT shape, id FROM tensor ORDER BY shape, id LIMIT 20;
+-- 7 ordered the smallest tensors
+SELECT nbytes, id FROM tensor ORDER BY nbytes, id LIMIT 20;
+-- 3 ordered by elements, backwards
+SELECT name, elements, id FROM tensor ORDER BY elements DESC, id LIMIT 20;
+-- 4 ordered by rank, backwards
+SELECT name, rank, id FROM tensor ORDER BY rank DESC, id LIMIT 20;
+-- 6 ordered the largest of a rare dtype
+SELECT name, nbytes FROM largest WHERE dtype = {rare_dtype} ORDER BY nbytes DESC, name LIMIT 5;
+-- 3 runs that have a shape
+SELECT DISTINCT c.run FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id WHERE t.shape = {rare_shape} ORDER BY 1;
+
 -- ---- by_module
 
 -- 8 modules, counted

@@ -9,6 +9,7 @@
 #include "catalog/base/text.h"
 #include "catalog/data/model/checks.h"
 #include "catalog/data/model/module_sums.h"
+#include "catalog/data/model/packed_columns.h"
 #include "catalog/db/alike.h"
 #include "catalog/db/write/write_rows.h"
 
@@ -315,6 +316,29 @@ static void put_module_sums(struct writer *w, const struct batch_layout *l, int6
     text_release(&packed);
 }
 
+/* The columns that many tensors have alike. */
+static void put_columns(struct writer *w, const struct batch_layout *l, int64_t id,
+                        struct error *err)
+{
+    struct column_pack pack = {0};
+    struct text packed = {0};
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        const uint64_t key[] = {(uintptr_t)t->kind, t->storage, t->file};
+        if (!column_pack_tensor(&pack, key, sizeof(key)))
+            column_pack_row(&pack, &(struct packed_row){{check_text(t, 1), check_text(t, 2)},
+                                                        {check_number(t, 0), check_number(t, 1),
+                                                         check_number(t, 3), check_number(t, 4)}});
+    }
+    column_pack_end(&pack, &packed);
+    if (packed.failed)
+        error_memory(err);
+    else if (packed.len)
+        write_row(w, err, PUT_COLUMNS, "ib", id,
+                  (struct bytes){(const uint8_t *)packed.at, packed.len});
+    text_release(&packed);
+}
+
 static void put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
                        struct error *err)
 {
@@ -325,6 +349,7 @@ static void put_layout(struct writer *w, const struct batch_layout *l, int64_t i
     if (l->blocks.at)
         write_row(w, err, PUT_BLOCKS, "ib", id, l->blocks);
     put_checks(w, l, id, err);
+    put_columns(w, l, id, err);
     if (!any_nul(l))
         put_module_sums(w, l, id, err);
     struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};

@@ -34,6 +34,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_BLOCKS] = "INSERT INTO _layout_blocks VALUES (?1, ?2)",
     [PUT_CHECKS] = "INSERT INTO _layout_checks VALUES (?1, ?2)",
     [PUT_MODULE_SUMS] = "INSERT INTO _layout_module_sums VALUES (?1, ?2)",
+    [PUT_COLUMNS] = "INSERT INTO _layout_columns VALUES (?1, ?2)",
     [FIND_META] = "SELECT id FROM _metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO _metas VALUES (?1, ?2)",
     [FIND_LONG_TEXT] = "SELECT id FROM _long_texts WHERE digest = ?1",

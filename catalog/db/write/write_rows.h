@@ -34,6 +34,7 @@ enum writer_statement_id {
     PUT_BLOCKS,
     PUT_CHECKS,
     PUT_MODULE_SUMS,
+    PUT_COLUMNS,
     FIND_META,
     PUT_META,
     FIND_LONG_TEXT,

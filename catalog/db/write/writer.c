@@ -352,6 +352,7 @@ static const char drop_orphans[] =
     "IN (SELECT id FROM gone);DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM _layout_checks WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM _layout_module_sums WHERE id IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_columns WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM _layout_dtypes WHERE id" ID_OWNER
     "IN (SELECT id FROM gone);DELETE FROM _layout_kinds WHERE id" ID_OWNER
     "IN (SELECT id FROM gone);DELETE FROM _layout_alike WHERE id IN (SELECT id FROM gone);"
