@@ -77,6 +77,9 @@ struct export_setting {
 struct export_description {
     struct bytes bytes;
     uint64_t count; /* of the pairs */
+    /* A vector of float32 that goes along with the plan's tensors, as metadata does. NULL: none. */
+    const char *tensor;
+    struct bytes values;
 };
 
 /* What such metadata is made of. */

@@ -53,7 +53,7 @@ WITH
     UNION ALL SELECT 'head size', (SELECT value FROM config WHERE key = 'hidden_size') / value
     FROM config WHERE key = 'num_attention_heads' AND value > 0),
 
-  -- Positions that are stretched. Llama 3's way is a tensor in llama.cpp.
+  -- Positions that are stretched. Llama 3's way is a tensor in llama.cpp: here what it is computed from (gguf_model.c).
   stretched(kind, factor, original) AS (
     SELECT kind, (SELECT value FROM said WHERE key IN ('rope_scaling.factor', 'rope_parameters.factor')),
            (SELECT value FROM said WHERE key IN ('rope_scaling.original_max_position_embeddings',
@@ -75,7 +75,15 @@ SELECT a.ord, arch || '.' || a.key, a.type, (SELECT s.value FROM json_each(a.sou
 FROM asked a, model WHERE instr(' ' || family || ' ', ' ' || arch || ' ') AND (needed OR found IS NOT NULL)
 UNION ALL
 SELECT 23, arch || '.rope.scaling.type', 'str', iif(kind IN ('linear', 'yarn'), kind, NULL) FROM stretched, model WHERE kind <> 'llama3'
-UNION ALL SELECT 23, 'rope_freqs.weight (a tensor)', 'str', NULL FROM stretched, model WHERE kind = 'llama3'
+UNION ALL
+SELECT 23, 'rope_freqs.weight', 'f32[]',
+       json_array(coalesce((SELECT value FROM said WHERE key = 'head_dim'), (SELECT value FROM said WHERE key = 'head size')),
+                  coalesce((SELECT value FROM said WHERE key = 'rope_theta'), (SELECT value FROM said WHERE key = 'rope_parameters.rope_theta'), 10000),
+                  coalesce(factor, 8),
+                  coalesce((SELECT value FROM said WHERE key IN ('rope_scaling.low_freq_factor', 'rope_parameters.low_freq_factor')), 1),
+                  coalesce((SELECT value FROM said WHERE key IN ('rope_scaling.high_freq_factor', 'rope_parameters.high_freq_factor')), 4),
+                  coalesce(original, 8192))
+FROM stretched, model WHERE kind = 'llama3'
 UNION ALL SELECT 24, arch || '.rope.scaling.factor', 'f32', factor FROM stretched, model WHERE kind IN ('linear', 'yarn')
 UNION ALL
 SELECT 25, arch || '.rope.scaling.original_context_length', 'u32', original FROM stretched, model WHERE kind = 'yarn' AND original IS NOT NULL

@@ -52,7 +52,7 @@ UNION ALL
 SELECT 42, 'tokenizer.ggml.tokens', 'str[]', (SELECT json_group_array(token) FROM tokens HAVING count(*)) FROM model
 UNION ALL SELECT 43, 'tokenizer.ggml.scores', 'f32[]', (SELECT scores FROM sentence) FROM model, tokenizer WHERE kind = 'llama'
 UNION ALL
-SELECT 43, 'tokenizer.ggml.scores', 'f32[]', (SELECT json_group_array(coalesce(score, -10000.0)) FROM tokens HAVING count(*))
+SELECT 43, 'tokenizer.ggml.scores', 'f32[]', (SELECT json_group_array(coalesce(score, iif(type IN (3, 4), -1000.0, -10000.0))) FROM tokens HAVING count(*))
 FROM model, tokenizer WHERE kind = 't5'
 UNION ALL SELECT 44, 'tokenizer.ggml.token_type', 'i32[]', coalesce((SELECT types FROM sentence), (SELECT json_group_array(type) FROM tokens HAVING count(*))) FROM model
 UNION ALL
@@ -63,6 +63,15 @@ UNION ALL SELECT ord, 'tokenizer.ggml.' || key, 'u32', id FROM roles, model WHER
 UNION ALL
 SELECT 80, 'tokenizer.ggml.' || key, 'bool', iif(value, 'true', 'false')
 FROM text, json_each(settings), model WHERE key IN ('add_bos_token', 'add_eos_token') AND type IN ('true', 'false')
+UNION ALL
+-- Gemma's texts do not begin with a blank that was added. (llama.cpp adds one to Llama's, and not to T5's.)
+SELECT 81, 'tokenizer.ggml.add_space_prefix', 'bool', said
+FROM tokenizer, (
+  SELECT CASE WHEN arch GLOB 'gemma*' THEN 'false' WHEN kind = 't5' THEN 'true'
+              WHEN kind = 'llama' THEN (SELECT type FROM text, json_each(settings) WHERE key = 'add_prefix_space' AND type IN ('true', 'false')) END AS said
+  FROM tokenizer, model)
+WHERE kind IS NOT NULL AND said IS NOT NULL
+UNION ALL SELECT 82, 'tokenizer.ggml.remove_extra_whitespaces', 'bool', 'true' FROM tokenizer, model WHERE kind = 't5'
 UNION ALL
 SELECT 90, 'tokenizer.chat_template', 'str', json_extract(settings, '$.chat_template')
 FROM text, model WHERE json_type(settings, '$.chat_template') = 'text'

@@ -13,7 +13,8 @@ WITH RECURSIVE
       AND NOT EXISTS (SELECT 1 FROM vocabulary WHERE typeof(id) <> 'integer' OR id < 0 OR typeof(token) <> 'text')),
   number(id) AS (SELECT 0 FROM size UNION ALL SELECT id + 1 FROM number WHERE id + 1 < (SELECT n FROM size))
 SELECT number.id,
-       CASE WHEN kind <> 'bert' OR token GLOB '[[]*]' THEN coalesce(token, '[PAD' || number.id || ']')
+       CASE WHEN kind = 'llama' AND special = 0 THEN replace(token, char(9601), ' ')
+            WHEN kind <> 'bert' OR token GLOB '[[]*]' THEN coalesce(token, '[PAD' || number.id || ']')
             WHEN token IS NULL THEN '[PAD' || number.id || ']'
             WHEN token GLOB '##*' THEN substr(token, 3) ELSE char(9601) || token END AS token,
        CASE WHEN token IS NULL THEN 5

@@ -80,6 +80,18 @@ for name, tokenizer, model, settings in (
     folder(name, LLAMA, tokenizer, settings)
     with open(f"{name}/tokenizer.model", "wb") as f:
         f.write(model)
+# Without a tokenizer.json; what is added is in either file.
+for name, config, model, file, more in (
+        ("pieces", {**LLAMA, "bos_token_id": 1}, pieces(*PIECES[:6], ("<|tool|>", 0, 1), ("\u2581\u2581", 0, 4)), "tokenizer.model", {"<tool>": 8}),
+        ("pieces_t5", {"model_type": "t5", "vocab_size": 7, "eos_token_id": 1, "pad_token_id": 0},
+         pieces(("<pad>", 0, 3), ("</s>", 0, 3), ("<unk>", 0, 2), ("\u2581a", -2.5, 1)), "spiece.model", {"<extra_id_0>": 4})):
+    folder(name, config, None, {"unk_token": "<unk>", "add_prefix_space": False, "added_tokens_decoder": {
+        "7": {"content": "\u2581\u2581", "special": False}, "x": {"content": "y"}, "6": {"content": "<|tool|>", "special": True}}
+        if name == "pieces" else {}})
+    with open(f"{name}/{file}", "wb") as f:
+        f.write(model)
+    with open(f"{name}/added_tokens.json", "w") as f:
+        json.dump(more, f)
 folder("unknown", {"model_type": "falcon", "hidden_size": 4}, SPM)
 folder("bare", {"model_type": "llama"}, "[1,", None, ["blk.0.attn_q.weight"])
 for n, vocab in enumerate([{"a": 10**12}, {"a": -1}, {"a": 0.5, "b": 0}, {}, {"a": 4194304}]):
@@ -90,7 +102,7 @@ for model in Llama-2 Llama-3 mixtral qwen2 gemma gemma2 gpt2 bert t5 unknown bar
     try export $model/model.safetensors $model.gguf && dump $model.gguf
 done
 echo '--- the scores of SentencePiece'
-for model in scores alone others damaged nan; do
+for model in scores alone others damaged nan pieces pieces_t5; do
     try export $model/model.safetensors $model.gguf && dump $model.gguf | grep tokenizer
 done
 echo '--- what a person states is not missing; nor is it looked for without metadata'
@@ -104,3 +116,11 @@ echo '--- vocabularies that are none'
 for n in 0 1 2 3 4; do
     try export odd$n/model.safetensors odd$n.gguf --dry-run 2>&1 | grep 'looks for what'
 done
+echo '--- positions stretched as in Llama 3: a tensor, where layers are called as llama.cpp does'
+try export Llama-3/model.safetensors rope.gguf --rename w=blk.0.attn_q.weight && dump rope.gguf | grep -E 'tensors|F' && "$CKPTDB_BIN" import rope.gguf
+"$CKPTDB_BIN" get ./rope.gguf rope_freqs.weight
+python3 -c '
+from make_safetensors import save
+save("Llama-3/model.safetensors", {"w": ("F32", [4, 4], bytes(64)), "v": ("F32", [4, 4], bytes(64))})'
+"$CKPTDB_BIN" import Llama-3 2>/dev/null
+try export Llama-3/model.safetensors two.gguf --rename '[vw]=blk.\g<0>' --shard-size 64 && dump two-*.gguf | grep -E 'tensors|F'

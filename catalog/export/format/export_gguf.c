@@ -192,6 +192,7 @@ struct gguf_part {
     size_t count;
     uint32_t number, of;
     uint64_t alignment;
+    const struct export_description *facts; /* that the first has */
 };
 
 static void put_name(struct text *out, const char *prefix, const char *name)
@@ -274,21 +275,29 @@ static void put_infos(struct export_layout *l, const struct gguf_part *part)
                       "more bytes than a file can have");
         offset += -offset % part->alignment;
     }
+    if (part->facts && part->facts->tensor) {
+        put_name(&text, "", part->facts->tensor);
+        text_le(&text, 1, 4);
+        text_le(&text, part->facts->values.len / 4, 8);
+        text_le(&text, 0, 4); /* float32 */
+        text_le(&text, offset, 8);
+        lay_add(l, &text);
+    }
     text_release(&text);
 }
 
 static void put_part_header(struct export_layout *l, const struct gguf_part *part)
 {
-    const struct export_description *facts = &l->options->description;
-    const bool first = part->number == 0;
+    const struct export_description *facts = part->facts;
+    const bool more = l->options->description.tensor;
     struct text head = {0}, own = {0};
-    const uint64_t count = put_own_pairs(&own, part, l->plan->count);
+    const uint64_t count = put_own_pairs(&own, part, l->plan->count + more);
     text_adds(&head, "GGUF");
     text_le(&head, VERSION, 4);
-    text_le(&head, part->count, 8);
-    text_le(&head, count + (first ? facts->count : 0), 8);
+    text_le(&head, part->count + (facts && more), 8);
+    text_le(&head, count + (facts ? facts->count : 0), 8);
     lay_add(l, &head);
-    if (first && facts->bytes.len)
+    if (facts && facts->bytes.len)
         lay_text(l, facts->bytes.at, facts->bytes.len);
     lay_add(l, &own);
     put_infos(l, part);
@@ -306,6 +315,10 @@ static void put_part(struct export_layout *l, const struct gguf_part *part)
     for (size_t i = 0; i < part->count && lay_ok(l); i++) {
         part->tensor[i].lead_len = 0;
         lay_tensor(l, &part->tensor[i]);
+        lay_zeros(l, -l->at % part->alignment);
+    }
+    if (part->facts && part->facts->tensor) {
+        lay_text(l, part->facts->values.at, part->facts->values.len);
         lay_zeros(l, -l->at % part->alignment);
     }
 }
@@ -338,6 +351,7 @@ static void export_gguf_lay_out(struct export_layout *l)
         const size_t begin = part.number ? ends[part.number - 1] : 0;
         part.tensor = l->plan->tensor + begin;
         part.count = ends[part.number] - begin;
+        part.facts = part.number ? NULL : &l->options->description;
         put_part(l, &part);
     }
 }

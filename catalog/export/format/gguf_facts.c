@@ -17,6 +17,7 @@
 #define KEY_QUANT   "general.quantization_version"
 #define KEY_FILE    "general.file_type"
 #define PROVENANCE  "ckptdb_"
+#define TENSOR_ROPE "rope_freqs.weight"
 #define QUANT_TODAY "2"
 
 struct kind {
@@ -40,6 +41,7 @@ struct gguf_facts {
     struct strmap index; /* key -> position + 1 */
     const char **wanted; /* keys that a model needs, and nothing stated at first */
     size_t wanting, wanted_space;
+    struct bytes rope; /* the tensor that the model needs beside its own; none: empty */
 };
 
 /* --- types -------------------------------------------------------------------------------- */
@@ -363,6 +365,25 @@ static void read_gguf_header(struct gguf_facts *f, const struct source *s)
     gguf_close(&g);
 }
 
+/* Make the tensor that stretches positions; `value` has what it is computed from. */
+static bool make_rope(struct gguf_facts *f, const char *value)
+{
+    struct text text = {0};
+    float how[6];
+    const struct json_value *all = read_json(f, value);
+    bool made = all && all->count == 6 && put_array(GGUF_F32, all, &text);
+    if (made) {
+        memcpy(how, text.at + text.len - sizeof(how), sizeof(how));
+        text_reset(&text);
+        made = gguf_rope_factors(how, &text);
+    }
+    if (made)
+        f->rope =
+            (struct bytes){.len = text.len, .at = (const uint8_t *)text_keep(&text, f->arena)};
+    text_release(&text);
+    return made;
+}
+
 /* State what a model of Hugging Face says, and keep the keys that it needs and does not say. */
 static void take_model(struct gguf_facts *f, const struct export_subject *subject)
 {
@@ -373,7 +394,8 @@ static void take_model(struct gguf_facts *f, const struct export_subject *subjec
         const char *type = (const char *)sqlite3_column_text(row, 1);
         const char *value = (const char *)sqlite3_column_text(row, 2);
         if (key && type && kind_called(type, strlen(type), &kind) &&
-            (!value || !state(f, key, kind, value)))
+            (!value ||
+             !(strcmp(key, TENSOR_ROPE) ? state(f, key, kind, value) : make_rope(f, value))))
             *PUSH(f->arena, f->wanted, f->wanting, f->wanted_space) =
                 arena_copy(f->arena, key, strlen(key));
     }
@@ -502,6 +524,18 @@ static void tell_missing(const struct gguf_facts *f, const struct export_subject
     text_release(&line);
 }
 
+/* Whether a model is complete with a tensor beside its own: its layers have llama.cpp's names, and it lacks that. */
+static bool lacks(const struct export_plan *plan, const char *name)
+{
+    bool layers = false;
+    for (size_t i = 0; i < plan->count; i++) {
+        layers |= strncmp(plan->tensor[i].name, "blk.", 4) == 0;
+        if (strcmp(plan->tensor[i].name, name) == 0)
+            return false;
+    }
+    return layers;
+}
+
 enum status gguf_describe(const struct export_subject *subject, struct arena *arena,
                           struct export_description *out, struct error *err)
 {
@@ -524,6 +558,10 @@ enum status gguf_describe(const struct export_subject *subject, struct arena *ar
         tell_missing(&f, subject);
     put_pairs(&f, &text);
     out->count = f.count;
+    if (f.rope.len && lacks(subject->plan, TENSOR_ROPE)) {
+        out->tensor = TENSOR_ROPE;
+        out->values = f.rope;
+    }
     out->bytes.len = text.len;
     out->bytes.at = (const uint8_t *)text_keep(&text, arena);
     text_release(&text);

@@ -16,6 +16,11 @@
  */
 sqlite3_stmt *gguf_model(const struct export_subject *, struct arena *, struct error *err);
 
+/* What each of a head's frequencies is divided by, where positions are stretched as in Llama 3: float32, as llama.cpp's
+ * conversion computes it. `how`: a head's dimensions, the base, the factor, those for low and for high frequencies, the
+ * length at first. False: there are no such divisors. */
+bool gguf_rope_factors(const float how[6], struct text *out);
+
 /* As exporter.describe(). */
 enum status gguf_describe(const struct export_subject *, struct arena *,
                           struct export_description *out, struct error *err);

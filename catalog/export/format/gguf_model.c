@@ -1,7 +1,8 @@
 /*
  * gguf_model.c - what llama.cpp needs to be told of a model that comes from Hugging Face: its architecture and
- * sizes (config.json, whose facts the catalog has), its tokenizer (tokenizer.json,
- * tokenizer_config.json and SentencePiece's tokenizer.model, which are read beside the checkpoint). What becomes of each is in schema/function/gguf_model.sql.
+ * sizes (config.json, whose facts the catalog has), its tokenizer (tokenizer.json, tokenizer_config.json,
+ * added_tokens.json and SentencePiece's tokenizer.model, T5's spiece.model, which are read beside the checkpoint).
+ * What becomes of each is in schema/function/gguf_model.sql.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 #include "catalog/export/format/gguf_facts.h"
 
 #define NOTHING    "{}"
-#define PIECE_MOST 1024 /* bytes of a piece; SentencePiece's are 64 at most */
+#define PIECE_MOST 1024  /* bytes of a piece; SentencePiece's are 64 at most */
+#define HEAD_MOST  65536 /* dimensions */
 
 /* The text of a file in the folder of a checkpoint; NOTHING: it cannot be read, or is too long to be one. */
 static struct bytes read_beside(struct arena *arena, const char *path, const char *name)
@@ -35,6 +37,11 @@ static struct bytes read_beside(struct arena *arena, const char *path, const cha
     source_close(s);
     text_release(&beside);
     return out;
+}
+
+static bool is_nothing(struct bytes text)
+{
+    return text.len == strlen(NOTHING);
 }
 
 /* Add a piece of SentencePiece's model, a message { 1: text, 2: float score, 3: type }. False: it is none. */
@@ -68,12 +75,14 @@ static bool add_piece(const struct source *s, const struct message_field *piece,
     return err->status == OK && isfinite(float_of(score)) && len && type >= 1 && type <= 6;
 }
 
-/* The pieces of tokenizer.model: [[TEXT, SCORE, TYPE], ...]. "[]": it is not there, or damaged. */
+/* The pieces of SentencePiece's model: [[TEXT, SCORE, TYPE], ...]. "[]": it is not there, or damaged. */
 static struct bytes read_pieces(struct arena *arena, const char *path)
 {
     struct error err = {.offset = NO_OFFSET};
     struct bytes file = read_beside(arena, path, "tokenizer.model"),
                  out = {(const uint8_t *)"[]", 2};
+    if (is_nothing(file))
+        file = read_beside(arena, path, "spiece.model");
     struct message_field field = {0};
     struct source *s = NULL;
     struct text text = {0};
@@ -111,11 +120,30 @@ static void tell_map(const struct export_subject *subject, const char *map)
     text_release(&line);
 }
 
+bool gguf_rope_factors(const float how[6], struct text *out)
+{
+    const float base = how[1], factor = how[2], low = how[3], high = how[4], length = how[5];
+    if (!(how[0] >= 2 && how[0] <= HEAD_MOST))
+        return false;
+    for (unsigned i = 0; i < (unsigned)how[0]; i += 2) {
+        const float wave = 6.2831853F / (1 / powf(base, (float)i / how[0]));
+        const float smooth = (length / wave - low) / (high - low);
+        const float by = wave < length / high  ? 1
+                         : wave > length / low ? factor
+                                               : 1 / ((1 - smooth) / factor + smooth);
+        if (!(by > 0) || isinf(by))
+            return false;
+        text_le(out, float_bits(by), 4);
+    }
+    return true;
+}
+
 sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *arena,
                          struct error *err)
 {
     static const char where[] =
         "SELECT path, map FROM checkpoint CROSS JOIN gguf_architecture(id) WHERE id = ?1";
+    static const char instead[] = "SELECT doc FROM gguf_pieces(?1, ?2, ?3, ?4)";
     static const char facts[] = "SELECT key, type, value FROM gguf_model(?1, ?2, ?3, ?4)";
     const int64_t checkpoint = subject->checkpoint[subject->checkpoints - 1];
     sqlite3_stmt *row = db_query(subject->db, err, where, "i", checkpoint);
@@ -127,8 +155,20 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
     sqlite3_finalize(row);
     if (!path || err->status != OK)
         return NULL;
-    const struct bytes tokenizer = read_beside(arena, path, "tokenizer.json");
-    const struct bytes config = read_beside(arena, path, "tokenizer_config.json");
-    return db_query(subject->db, err, facts, "ittt", checkpoint, tokenizer, config,
-                    read_pieces(arena, path));
+    const struct bytes config = read_beside(arena, path, "tokenizer_config.json"),
+                       pieces = read_pieces(arena, path);
+    struct bytes tokenizer = read_beside(arena, path, "tokenizer.json");
+    if (is_nothing(tokenizer)) {
+        row = db_query(subject->db, err, instead, "ittt", checkpoint, pieces, config,
+                       read_beside(arena, path, "added_tokens.json"));
+        if (row && db_row(row, DB_READING, err)) {
+            tokenizer.len = (size_t)sqlite3_column_bytes(row, 0);
+            tokenizer.at =
+                (const uint8_t *)arena_copy(arena, sqlite3_column_text(row, 0), tokenizer.len);
+        }
+        sqlite3_finalize(row);
+    }
+    if (err->status != OK)
+        return NULL;
+    return db_query(subject->db, err, facts, "ittt", checkpoint, tokenizer, config, pieces);
 }
