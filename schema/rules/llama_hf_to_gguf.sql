@@ -7,7 +7,7 @@
 -- taken from a config.json next to the checkpoint; without one, give them:
 --   --set num_attention_heads=32 --set num_key_value_heads=8
 -- Norms, biases and routers become float32, as in llama.cpp's conversion. rope_freqs, which that
--- computes for Llama 3.1 and later, is not made. If lm_head is tied, there is no output.weight.
+-- computes for Llama 3.1 and later, the export to GGUF adds. If lm_head is tied, there is no output.weight.
 INSERT INTO ruleset(name, dialect, options) VALUES ('llama_hf_to_gguf', 'convert', '{
   "settings": {
     "num_attention_heads": {"number": true,
