@@ -89,4 +89,8 @@ UNION ALL
 SELECT 25, arch || '.rope.scaling.original_context_length', 'u32', original FROM stretched, model WHERE kind = 'yarn' AND original IS NOT NULL
 UNION ALL
 SELECT 30, 'tokenizer.ggml.token_type_count', 'u32', (SELECT value FROM said WHERE key = 'type_vocab_size') FROM model WHERE arch = 'bert'
+UNION ALL
+-- llama.cpp adds a blank before Llama's texts, and so before Gemma's, but not before T5's.
+SELECT 31, 'tokenizer.ggml.add_space_prefix', 'bool', iif(arch = 't5', 'true', 'false') FROM model WHERE arch = 't5' OR arch GLOB 'gemma*'
+UNION ALL SELECT 32, 'tokenizer.ggml.remove_extra_whitespaces', 'bool', 'true' FROM model WHERE arch = 't5'
 ORDER BY 1

@@ -61,17 +61,9 @@ SELECT 45, 'tokenizer.ggml.merges', 'str[]',
 FROM model, tokenizer WHERE kind = 'gpt2'
 UNION ALL SELECT ord, 'tokenizer.ggml.' || key, 'u32', id FROM roles, model WHERE typeof(id) = 'integer' AND id BETWEEN 0 AND 4294967295
 UNION ALL
-SELECT 80, 'tokenizer.ggml.' || key, 'bool', iif(value, 'true', 'false')
-FROM text, json_each(settings), model WHERE key IN ('add_bos_token', 'add_eos_token') AND type IN ('true', 'false')
-UNION ALL
--- Gemma's texts do not begin with a blank that was added. (llama.cpp adds one to Llama's, and not to T5's.)
-SELECT 81, 'tokenizer.ggml.add_space_prefix', 'bool', said
-FROM tokenizer, (
-  SELECT CASE WHEN arch GLOB 'gemma*' THEN 'false' WHEN kind = 't5' THEN 'true'
-              WHEN kind = 'llama' THEN (SELECT type FROM text, json_each(settings) WHERE key = 'add_prefix_space' AND type IN ('true', 'false')) END AS said
-  FROM tokenizer, model)
-WHERE kind IS NOT NULL AND said IS NOT NULL
-UNION ALL SELECT 82, 'tokenizer.ggml.remove_extra_whitespaces', 'bool', 'true' FROM tokenizer, model WHERE kind = 't5'
+SELECT 80, 'tokenizer.ggml.' || iif(key = 'add_prefix_space', 'add_space_prefix', key), 'bool', type
+FROM text, json_each(settings), model
+WHERE (key IN ('add_bos_token', 'add_eos_token') OR key = 'add_prefix_space' AND arch = 'llama') AND type IN ('true', 'false')
 UNION ALL
 SELECT 90, 'tokenizer.chat_template', 'str', json_extract(settings, '$.chat_template')
 FROM text, model WHERE json_type(settings, '$.chat_template') = 'text'
