@@ -227,6 +227,7 @@ wheel: all
 	$(Q)rm -rf build/wheel/raw build/wheel/*.whl catalog/python/build
 	$(Q)PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/python -m build --wheel --outdir build/wheel/raw catalog/python
 	$(Q)PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/auditwheel repair -w build/wheel build/wheel/raw/*.whl
+	$(Q)rm -rf catalog/python/build
 	@ls build/wheel/*.whl
 
 # --- tests --------------------------------------------------------------------------------

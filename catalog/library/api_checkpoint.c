@@ -13,6 +13,9 @@
 #include "catalog/library/library.h"
 
 #define KEPT_OPEN 64 /* files; others are opened for each read */
+#define SMALL                                                                                      \
+    ((size_t)8 << 10) /* reads of at most this, one behind the other, are of bytes read ahead */
+#define AHEAD ((size_t)64 << 10) /* so many at once */
 
 /* Where the elements of a plain tensor are. */
 struct place {
@@ -24,6 +27,10 @@ struct held_file {
     struct stored_file is;
     uint32_t position;
     struct source *source; /* NULL: not open */
+    uint64_t next;         /* where the last small read ended */
+    uint64_t ahead_at;     /* `ahead_len` bytes from here are in `ahead` (NULL: no memory yet) */
+    size_t ahead_len;
+    uint8_t *ahead;
 };
 
 struct ckptdb_checkpoint {
@@ -33,7 +40,7 @@ struct ckptdb_checkpoint {
     struct place *places;
     struct held_file *files; /* by position */
     size_t file_count;
-    pthread_mutex_t lock; /* guards `source` of files, and `open` */
+    pthread_mutex_t lock; /* guards `open`, and of files what is behind `position` */
     unsigned open;
 };
 
@@ -303,8 +310,10 @@ void ckptdb_checkpoint_close(ckptdb_checkpoint *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->file_count; i++)
+    for (size_t i = 0; i < c->file_count; i++) {
         source_close(c->files[i].source);
+        free(c->files[i].ahead);
+    }
     pthread_mutex_destroy(&c->lock);
     arena_release(&c->arena);
     free(c);
@@ -330,6 +339,31 @@ static struct source *take_source(ckptdb_checkpoint *c, struct held_file *f, str
     return s;
 }
 
+/* A small read behind the last one, out of what was read ahead. False: it is to be read by itself, which also says
+ * why it cannot be. */
+static bool read_ahead(ckptdb_checkpoint *c, struct held_file *f, uint64_t at, void *buffer,
+                       size_t size)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    pthread_mutex_lock(&c->lock);
+    const bool follows =
+        at >= f->next && at - f->next < SMALL; /* between tensors may be some bytes */
+    f->next = at + size;
+    bool held = f->ahead && at >= f->ahead_at && at + size <= f->ahead_at + f->ahead_len;
+    if (!held && follows && (f->ahead || (f->ahead = malloc(AHEAD)))) {
+        const uint64_t left = f->is.identity.size - at;
+        f->ahead_at = at;
+        f->ahead_len = left < AHEAD ? (size_t)left : AHEAD;
+        held = source_read(f->source, at, f->ahead, f->ahead_len, &ignored) == OK;
+        if (!held)
+            f->ahead_len = 0;
+    }
+    if (held)
+        memcpy(buffer, f->ahead + (at - f->ahead_at), size);
+    pthread_mutex_unlock(&c->lock);
+    return held;
+}
+
 enum ckptdb_status ckptdb_checkpoint_read(ckptdb_checkpoint *c, size_t tensor, uint64_t from,
                                           void *buffer, uint64_t size, struct ckptdb_error *error)
 {
@@ -345,7 +379,9 @@ enum ckptdb_status ckptdb_checkpoint_read(ckptdb_checkpoint *c, size_t tensor, u
     struct held_file *f = &c->files[p->file];
     struct source *s = take_source(c, f, &err);
     if (s) {
-        source_read(s, p->start + from, buffer, (size_t)size, &err);
+        if (size > SMALL || s != f->source ||
+            !read_ahead(c, f, p->start + from, buffer, (size_t)size))
+            source_read(s, p->start + from, buffer, (size_t)size, &err);
         if (!source_same(s, &f->is.identity)) {
             error_clear(&err);
             if (file_open_indexed(&f->is, NULL, &err) == OK)

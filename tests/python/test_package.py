@@ -314,6 +314,40 @@ class Reading(Case):
         self.assertEqual(t[...].shape, t.shape)
 
 
+    def test_small_reads_are_read_ahead(self):
+        sizes = [16] * 1500 + [8191, 8192, 8193, 0, 3] + [16] * 1500 + [65535, 65536, 65537, 1] + [4096] * 40
+        arrays = {f"t{i:05}": np.random.default_rng(i).integers(0, 255, n, "u1") for i, n in enumerate(sizes)}
+        write(self.file, arrays)
+        ck = self.checkpoint()
+
+        def calls():
+            with open("/proc/self/io", encoding="ascii") as io:
+                return int(io.read().split()[5])
+        before = calls()
+        forward = {name: t[...] for name, t in ck.items()}
+        self.assertLess(calls() - before, 100)
+        shuffled = list(ck)
+        random.Random(3).shuffle(shuffled)
+        for name in [*ck, *reversed(list(ck)), *shuffled]:
+            self.assertEqual(forward[name].tobytes(), arrays[name].tobytes())
+            self.assertEqual(ck[name][...].tobytes(), arrays[name].tobytes())
+        write(self.file, {**arrays, "t00000": arrays["t00001"]})
+        with self.assertRaises(ckptdb.Changed):
+            ck["t00002"][...]
+
+    def test_leading_slices_look_nothing_up(self):
+        ck = self.checkpoint()
+        for name, index in (("enc/layer_0/kernel", slice(1, 3)), ("enc/layer_0/kernel", -1), ("enc/layer_0/kernel", np.int64(2)),
+                            ("enc/layer_0/bias", 3), ("enc/layer_0/bias", slice(9, 2)), ("none", slice(None))):
+            tensor, want = ck[name], self.arrays[name][index]
+            np.testing.assert_array_equal(tensor[index], want)
+            self.assertEqual((type(tensor[index]), tensor[index].dtype), (type(want), want.dtype))
+            self.assertFalse(hasattr(tensor, "_opened"))
+        for index in (6, -7, True):
+            with self.assertRaises(IndexError):
+                ck["enc/layer_0/kernel"][index]
+
+
 class Asking(Case):
     def test_rows(self):
         rows = self.db.sql("SELECT 1 AS a, 2.5, 'x', x'00ff', NULL UNION ALL SELECT NULL, 'text', 3, 4, 5")

@@ -233,6 +233,14 @@ class Tensor:
             out = empty(kind.shape, kind.direct)
             if not read(listing.reader, self._at, 0, from_buffer(out), kind.nbytes, NULL):
                 return out # else what follows fails, too, and says why
+        elif kind.direct is not None and kind.shape and isinstance(index, (int, np.integer, slice)) \
+                and not isinstance(index, bool):
+            start, count, step = bounds(kind.shape[0], 0, index)
+            if step == 1: # one run of bytes
+                row = kind.nbytes // max(kind.shape[0], 1)
+                out = empty((count, *kind.shape[1:]) if isinstance(index, slice) else kind.shape[1:], kind.direct)
+                if not read(listing.reader, self._at, start * row, from_buffer(out), count * row, NULL):
+                    return out if out.ndim else out[()]
         if self.dtype_name == "string":
             return self._read(whole(self.shape))[index]
         part = whole(self.shape) if index is Ellipsis else cut(self.shape, index)
