@@ -376,7 +376,7 @@ static void write_notes(struct importing *im, struct writer *w, struct error *er
     for (uint64_t i = 0; i < walk->note_count && err->status == OK; i++)
         writer_note(w, walk->notes[i].checkpoint, &walk->notes[i].issue, err);
     if (err->status == OK)
-        writer_clear_links(w, err);
+        writer_clear_settled(w, err);
 }
 
 #define WAIT_NS       20000000

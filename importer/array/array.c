@@ -208,10 +208,15 @@ void array_tree_report(struct job *job, const char *root, const struct array_tre
                   "arrays with metadata of both versions of zarr: %llu, such as \"%.200s\"; "
                   "version 3 is read, as zarr itself does",
                   both, *one ? one : ".");
-    if (tree->foreign)
+    if (tree->foreign == 1)
+        job_issue(job, ISSUE_WARNING, array_below(job->arena, root, tree->first_foreign), NO_OFFSET,
+                  "passed-over",
+                  "a checkpoint of another format inside one: not looked at (import it by its own "
+                  "path)");
+    else if (tree->foreign)
         job_issue(job, ISSUE_WARNING, root, NO_OFFSET, "passed-over",
                   "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
-                  "not looked at (import them by their own paths)",
+                  "looked at only where they are imported by their own paths",
                   (unsigned long long)tree->foreign, tree->first_foreign);
     if (tree->links)
         job_issue(job, ISSUE_WARNING, root, NO_OFFSET, "linked-directory",

@@ -152,11 +152,17 @@ static void report_inside(struct job *job, const struct job_request *request)
         count++;
     }
     strmap_release(&own);
-    if (count)
+    struct text path = {0};
+    if (count == 1 && text_addf(&path, "%s/%s", job->path, first))
+        job_issue(job, ISSUE_WARNING, path.at, NO_OFFSET, "passed-over",
+                  "a file that is named like a checkpoint and is not part of the one around it: "
+                  "not looked at (import it by its name)");
+    else if (count)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
                   "files that are named like checkpoints and are not part of this one: "
-                  "%llu, such as \"%.200s\"; not looked at (import them by their names)",
+                  "%llu, such as \"%.200s\"; looked at only where they are imported by their names",
                   (unsigned long long)count, first);
+    text_release(&path);
 }
 
 /* If the path says nothing, take the step that a file states of itself (nanoGPT's ckpt.pt, Lightning's

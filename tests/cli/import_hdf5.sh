@@ -65,3 +65,12 @@ cp shards/tf_model-00001-of-00002.h5 shards/tf_model-00003-of-00003.h5
 for n in 1 2; do cp "$TESTS/fixtures/safetensors_index/y_two/model-0000$n-of-00002.safetensors" shards/tf_model-0000$n-of-00002.safetensors; done
 try -d shards.db import shards
 try -d shards.db "SELECT name, format, tensors FROM checkpoint ORDER BY name"
+
+echo "--- a filter of the registry that is not undone says whose plugin undoes it"
+python3 - "$TESTS/fixtures/hdf5/n_unsupported_filter.h5" <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+at = data.index(bytes([0x4D, 0x01]) + bytes([8]))
+open("blosc2.h5", "wb").write(data[:at] + (32026).to_bytes(2, "little") + data[at + 2:])
+END
+try import blosc2.h5

@@ -164,3 +164,19 @@ json.dump({"metadata": {"total_size": 1, "loss": float("nan")}, "weight_map": {"
 EOF
 "$CKPTDB_BIN" -d python.db import python
 "$CKPTDB_BIN" -d python.db --list "SELECT checkpoint, key, value, typeof(value) FROM metadata ORDER BY 1, 2" "SELECT message FROM issue"
+
+fresh 'what was passed over is said no longer once it is imported by its own path, also where the store changes later'
+array here/one/w
+printf '{"zarr_format":2}' >here/one/.zgroup
+safetensors here/one/x.safetensors
+array here/other/w
+printf '{"zarr_format":2}' >here/other/.zgroup
+item here/other/item
+passed() { "$CKPTDB_BIN" --list "SELECT replace(path, '$PWD/', ''), checkpoint FROM issue WHERE code = 'passed-over'"; }
+imported here
+passed
+imported here/one/x.safetensors here/other/item
+passed
+array here/one/v
+imported here
+passed

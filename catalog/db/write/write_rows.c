@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "catalog/db/ids.h"
+
 /* Statements that take fed rows. A failure ends the transaction: to roll back the statement
  * alone, SQLite would first save each page that it changes, and in an index many rows change many
  * pages. */
@@ -59,8 +61,12 @@ static const char *const statement_sql[STATEMENTS] = {
                      " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
                      " 'not-read') AND (path = ?1"
                      "  OR (path > rtrim(?1, '/') || '/' AND path < rtrim(?1, '/') || '0'))",
-    [CLEAR_LINKS] = "DELETE FROM _issues WHERE checkpoint IS NULL AND code = 'dangling-link'"
-                    " AND path IN (SELECT path FROM _files)",
+    [CLEAR_SETTLED] =
+        "DELETE FROM _issues WHERE checkpoint IS NULL AND code = 'dangling-link'"
+        "  AND path IN (SELECT path FROM _files) OR code = 'passed-over' AND EXISTS"
+        "   (SELECT 1 FROM _files f WHERE f.path = _issues.path AND f.id" ID_OWNER
+        "<> checkpoint UNION ALL"
+        "    SELECT 1 FROM _checkpoints c WHERE c.path = _issues.path AND c.id <> checkpoint)",
     [FEED_TENSORS] = INSERT_ALL "_layout_tensors SELECT * FROM ckptdb_feed",
     /* Without an id SQLite appends, and need not search for the place of each row. Listing
      * columns by name would copy them once more. */

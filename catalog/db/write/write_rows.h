@@ -53,7 +53,7 @@ enum writer_statement_id {
     FIND_LOOKER,
     PUT_LOOKER,
     CLEAR_WALKED,
-    CLEAR_LINKS,
+    CLEAR_SETTLED,
     FEED_TENSORS,
     MORE_TENSORS,
     MORE_PLAIN_TENSORS,

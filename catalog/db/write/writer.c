@@ -298,10 +298,10 @@ void writer_clear_walked(struct writer *w, const char *root, struct error *err)
     write_row(w, err, CLEAR_WALKED, "s", root);
 }
 
-void writer_clear_links(struct writer *w, struct error *err)
+void writer_clear_settled(struct writer *w, struct error *err)
 {
     write_begin(w, err);
-    write_row(w, err, CLEAR_LINKS, "");
+    write_row(w, err, CLEAR_SETTLED, "");
 }
 
 void writer_vanished(struct writer *w, int64_t checkpoint, const char *path, struct error *err)

@@ -31,8 +31,9 @@ bool writer_kept(const struct writer *);
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget which checkpoints below `root` were reported as gone, before they are reported anew. */
 void writer_clear_walked(struct writer *, const char *root, struct error *err);
-/* Drop the issues of links that lead nowhere where a checkpoint says that it misses the file. */
-void writer_clear_links(struct writer *, struct error *err);
+/* Drop the issues of links that lead nowhere where a checkpoint says that it misses the file, and of
+ * what was passed over inside a checkpoint and is one of its own now. */
+void writer_clear_settled(struct writer *, struct error *err);
 void writer_vanished(struct writer *, int64_t checkpoint, const char *path, struct error *err);
 /* Notes are issues of a checkpoint that come from its neighbours ('two-formats', 'shadowed'), and
  * are renewed without it. If the checkpoint is not catalogued, they are stored with the path

@@ -126,8 +126,32 @@ static bool add_bitshuffle(struct chain *c, const struct hdf5_filter *f, struct 
                     (unsigned)value_of(f, 2), (unsigned)value_of(f, 3), compressors[compressor]);
 }
 
+/* Filters of HDF5's registry that are not undone here, and the plugin of hdf5plugin that undoes them. */
+static const struct plugin {
+    unsigned id;
+    const char *name, *file;
+} plugins[] = {
+    {32013, "ZFP", "libh5zfp.so"},
+    {32017, "SZ", "libh5sz.so"},
+    {32018, "FCIDECOMP", "libh5fcidecomp.so"},
+    {32024, "SZ3", "libh5sz3.so"},
+    {32026, "Blosc2", "libh5blosc2.so"},
+    {32028, "SPERR", "libh5sperr.so"},
+    {32033, "HTJ2K", "libh5htj2k.so"},
+};
+
 static bool refuse(struct chain *c, const struct hdf5_filter *f)
 {
+    for (size_t i = 0; i < sizeof(plugins) / sizeof(*plugins); i++)
+        if (plugins[i].id == f->id) {
+            error_set(
+                c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                "compressed with %s (filter %u), which cannot be undone here: HDF5's plugin %s "
+                "can (Python package hdf5plugin; `h5repack -f GZIP=4` then writes a file that "
+                "is read)",
+                plugins[i].name, f->id, plugins[i].file);
+            return false;
+        }
     error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
               "compressed with filter %u%s%.60s%s, which cannot be undone here", f->id,
               *f->name ? " (" : "", f->name, *f->name ? ")" : "");
