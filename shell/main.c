@@ -17,7 +17,7 @@
 #include "shell/command/script.h"
 #include "shell/line/complete.h"
 #include "shell/line/repl.h"
-#include "shell/render/fold.h"
+#include "shell/session/fold.h"
 #include "shell/session/heap.h"
 
 /* A -c, a -f or positional SQL. */

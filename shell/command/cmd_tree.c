@@ -4,8 +4,9 @@
 #include "catalog/base/text.h"
 #include "shell/command/checkpoint_tree.h"
 #include "shell/command/command.h"
-#include "shell/render/human.h"
 #include "shell/render/render.h"
+#include "shell/session/fold.h"
+#include "shell/session/human.h"
 
 #define NAME_COLUMNS 72 /* longer names do not move the numbers further right */
 
@@ -16,7 +17,9 @@ struct drawing {
     unsigned depth;   /* number of levels to show */
     size_t names;     /* width of the column of names */
     size_t facts;     /* of that of dtypes and shapes */
-    bool narrow;      /* there is no room for `parameters` */
+    bool counts;      /* there is room for `tensors` */
+    bool parameters;  /* and for `parameters` */
+    bool unknown;     /* neither parameters nor bytes are known */
     struct text text; /* current line, or all rows as JSON */
     bool lacked;      /* there was no memory for a line */
 };
@@ -93,16 +96,18 @@ static void measure_name(void *context, const struct module_visit *v)
 
 static void draw_numbers(struct drawing *d, const struct module *m)
 {
+    FILE *out = d->session->out;
     char parameters[HUMAN_MAX], nbytes[HUMAN_MAX];
-    if (d->narrow)
-        fprintf(d->session->out, "%8llu %10s", (unsigned long long)m->tensors,
-                human_bytes(m->nbytes, nbytes));
-    else if (d->session->out_is_terminal)
-        fprintf(d->session->out, "%8llu %10s %10s", (unsigned long long)m->tensors,
-                human_count(m->parameters, parameters), human_bytes(m->nbytes, nbytes));
+    if (d->counts)
+        fprintf(out, "%8llu", (unsigned long long)m->tensors);
+    if (d->unknown)
+        return;
+    if (!d->session->out_is_terminal)
+        fprintf(out, " %14llu %15llu", (unsigned long long)m->parameters,
+                (unsigned long long)m->nbytes);
     else
-        fprintf(d->session->out, "%8llu %14llu %15llu", (unsigned long long)m->tensors,
-                (unsigned long long)m->parameters, (unsigned long long)m->nbytes);
+        fprintf(out, d->parameters ? " %10s %10s" : "%.0s %10s",
+                human_count(m->parameters, parameters), human_bytes(m->nbytes, nbytes));
 }
 
 static void draw_line(void *context, const struct module_visit *v)
@@ -119,7 +124,7 @@ static void draw_line(void *context, const struct module_visit *v)
     const char *shape = module_tree_shape(d->tree, m);
     if (*dtype || *shape) {
         bool color = d->session->color;
-        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype, *dtype ? " " : "",
+        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype, *dtype && *shape ? " " : "",
                 shape, color ? "\033[0m" : "");
     }
     fputc('\n', d->session->out);
@@ -132,12 +137,16 @@ static int draw(struct drawing *d)
         complain("no memory for the tree");
         return STATUS_NO;
     }
-    d->narrow = terminal && d->names + 30 + 2 + d->facts > render_columns();
-    if (d->narrow)
-        fprintf(d->session->out, "%*s%8s %10s\n", (int)d->names, "", "tensors", "bytes");
+    const size_t room = terminal ? render_columns() : SIZE_MAX;
+    d->parameters = !d->unknown && d->names + 30 + 2 + d->facts <= room;
+    d->counts = d->unknown || d->names + 19 + 2 + d->facts <= room;
+    fprintf(d->session->out, "%*s%s", (int)d->names, "", d->counts ? " tensors" : "");
+    if (d->unknown)
+        fputc('\n', d->session->out);
+    else if (terminal)
+        fprintf(d->session->out, "%s %10s\n", d->parameters ? " parameters" : "", "bytes");
     else
-        fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n",
-                (int)d->names, "", "tensors", "parameters", "bytes");
+        fprintf(d->session->out, " %14s %15s\n", "parameters", "bytes");
     const bool whole = module_tree_visit(d->tree, draw_line, d);
     fprintf(d->session->out, "%-*s", (int)d->names, "all");
     draw_numbers(d, &d->tree->nodes[0]);
@@ -171,7 +180,7 @@ static int draw_changes(struct session *s, sqlite3_int64 checkpoint, unsigned de
         if (!text_str(&last) || strcmp(text_str(&last), base) != 0) {
             text_reset(&last);
             text_adds(&last, base);
-            text_adds(&title, title.len ? ", " : "\nchanges in ");
+            text_adds(&title, title.len ? ", " : "changes in ");
             text_escape(&title, base, strlen(base));
             text_adds(&title, *why ? " (" : "");
             text_escape(&title, why, strlen(why));
@@ -186,7 +195,11 @@ static int draw_changes(struct session *s, sqlite3_int64 checkpoint, unsigned de
     if (!good)
         complain("no memory for the tree");
     if (good && title.len) {
-        fprintf(s->out, "%s:\n", text_str(&title) ? title.at : "");
+        text_addc(&title, ':');
+        fputc('\n', s->out);
+        fold_line(s->out, text_str(&title) ? title.at : "", title.len,
+                  s->out_is_terminal ? render_columns() : 0, 2);
+        d.unknown = tree.nodes[0].nbytes == 0;
         status = draw(&d);
     }
     text_release(&title);

@@ -6,8 +6,8 @@
 #include "catalog/base/nearest.h"
 #include "shell/command/set_option.h"
 #include "shell/command/unheld.h"
-#include "shell/render/fold.h"
 #include "shell/render/render.h"
+#include "shell/session/fold.h"
 #include "shell/session/pager.h"
 
 #define COMMAND(x) extern const struct command command_##x;

@@ -7,12 +7,15 @@
 #include "catalog/base/text.h"
 #include "catalog/data/model/module_tree.h"
 #include "shell/command/command.h"
-#include "shell/render/human.h"
 #include "shell/render/render.h"
+#include "shell/session/fold.h"
+#include "shell/session/human.h"
 
 #define NAME_COLUMNS 60 /* longer names do not move the rest further right */
 #define ROW_COLUMNS  65 /* of most rows behind the names: numbers, dtype, shape, distances */
-#define NAMES_SHOWN  3  /* how many names to list that keep a checkpoint from loading */
+#define BOLD         "\033[1m"
+#define PLAIN        "\033[0m"
+#define NAMES_SHOWN  3 /* how many names to list that keep a checkpoint from loading */
 
 /* --- the tree ------------------------------------------------------------------------------------ */
 
@@ -30,6 +33,7 @@ struct picture {
     struct module_tree tree;
     struct apart *apart; /* by node */
     bool narrow;         /* there is no room for `bytes` */
+    bool tight;          /* nor for more than one distance */
     size_t names;        /* columns */
     struct text line;
 };
@@ -154,46 +158,68 @@ static void measure_branch(void *context, const struct module_visit *v)
     p->names = width > p->names ? width : p->names;
 }
 
+/* Write the row of a node to p->line. Returns the number of columns it takes. */
+static size_t draw_row(struct picture *p, const struct module_visit *v)
+{
+    const struct module *m = &p->tree.nodes[v->node];
+    const struct apart *a = &p->apart[v->node];
+    const bool bold = p->session->color && m->kind;
+    const char *kind = module_tree_dtype(&p->tree, m), *shape = module_tree_shape(&p->tree, m);
+    char bytes[HUMAN_MAX];
+    struct text *out = &p->line;
+    const size_t width = draw_branch(p, v);
+    text_addf(out, "%*s%8llu", width < p->names ? (int)(p->names - width) : 0, "",
+              (unsigned long long)m->tensors);
+    if (!p->narrow)
+        text_addf(out, " %10s", human_bytes(m->nbytes, bytes));
+    if (m->kind && !(p->tight && a->known && strcmp(kind, "value") == 0))
+        text_addf(out, "  %s%s%s", bold ? BOLD : "", kind, bold ? PLAIN : "");
+    if (m->kind && *shape)
+        text_addf(out, "%s%s", p->tight ? "  " : " ", shape);
+    if (a->known)
+        text_addf(out, "  %s %s%.3g", p->adapter ? "rel" : "rel_l2", m->tensors > 1 ? "up to " : "",
+                  a->rel_l2);
+    if (a->known && !p->tight)
+        text_addf(out, ", %s %.3g", p->adapter ? "delta_l2" : "max_abs", a->most);
+    if (a->rows && m->kind)
+        text_addf(out, " in the first %llu rows", (unsigned long long)a->rows);
+    return text_str(out) ? text_width(out->at, out->len) - (bold ? strlen(BOLD PLAIN) : 0) : 0;
+}
+
+static void measure_row(void *context, const struct module_visit *v)
+{
+    struct picture *p = context;
+    p->tight = p->tight || draw_row(p, v) > render_columns();
+}
+
 static void draw_node(void *context, const struct module_visit *v)
 {
     struct picture *p = context;
-    const struct module *m = &p->tree.nodes[v->node];
-    const struct apart *a = &p->apart[v->node];
-    const bool color = p->session->color;
-    char bytes[HUMAN_MAX];
-    FILE *out = p->session->out;
-    const size_t width = draw_branch(p, v);
-    fprintf(out, "%s%*s%8llu", text_str(&p->line) ? p->line.at : "",
-            width < p->names ? (int)(p->names - width) : 0, "", (unsigned long long)m->tensors);
-    if (!p->narrow)
-        fprintf(out, " %10s", human_bytes(m->nbytes, bytes));
-    const char *shape = module_tree_shape(&p->tree, m);
-    if (m->kind)
-        fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "", module_tree_dtype(&p->tree, m),
-                color ? "\033[0m" : "", *shape ? " " : "", shape);
-    if (a->known)
-        fprintf(out, p->adapter ? "  rel %s%.3g, delta_l2 %.3g" : "  rel_l2 %s%.3g, max_abs %.3g",
-                m->tensors > 1 ? "up to " : "", a->rel_l2, a->most);
-    if (a->rows && m->kind)
-        fprintf(out, " in the first %llu rows", (unsigned long long)a->rows);
-    fputc('\n', out);
+    const size_t width = draw_row(p, v);
+    const bool folds = p->session->out_is_terminal && width > render_columns();
+    if (text_str(&p->line))
+        fold_line(p->session->out, p->line.at, p->line.len, folds ? render_columns() : 0,
+                  p->names + 10);
 }
 
 static int draw_picture(struct picture *p)
 {
     if (!p->tree.nodes[0].tensors)
         return STATUS_FINE;
-    if (!module_tree_visit(&p->tree, measure_branch, p)) {
-        complain("no memory for the tree");
-        return STATUS_TROUBLE;
-    }
-    p->narrow = p->session->out_is_terminal && p->names + ROW_COLUMNS > render_columns();
+    const bool terminal = p->session->out_is_terminal;
+    bool whole = module_tree_visit(&p->tree, measure_branch, p);
+    p->narrow = terminal && p->names + ROW_COLUMNS > render_columns();
+    whole = whole && (!terminal || module_tree_visit(&p->tree, measure_row, p));
     fprintf(p->session->out, "%*s%8s%s\n", (int)p->names, "", "tensors",
             p->narrow ? "" : "      bytes");
-    if (!module_tree_visit(&p->tree, draw_node, p)) {
+    if (!whole || !module_tree_visit(&p->tree, draw_node, p)) {
         complain("no memory for the tree");
         return STATUS_TROUBLE;
     }
+    if (p->tight)
+        complain("%s is left out, as the screen is narrow: %s shows all",
+                 p->adapter ? "delta_l2" : "max_abs",
+                 p->session->interactive ? ".mode line" : "--line");
     return session_flush(p->session) ? STATUS_FINE : STATUS_TROUBLE;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 struct showing {
     struct session *session;

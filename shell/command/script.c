@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "shell/command/sql_hint.h"
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 #define WORDS_MAX   256
 #define CONTEXT_MAX 72 /* most bytes to show of the line with an error */

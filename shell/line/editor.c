@@ -17,7 +17,7 @@
 #include "shell/line/highlight.h"
 #include "shell/line/history.h"
 #include "shell/line/paint.h"
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 /* --- libedit ------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 #include "shell/line/paint.h"
 
 #include "shell/line/highlight.h"
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 static const char *const colors[] = {
     [HIGHLIGHT_NONE] = "\033[0m",      [HIGHLIGHT_KEYWORD] = "\033[0;1;34m",

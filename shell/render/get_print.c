@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 #define EDGE           UINT64_C(3) /* elements shown at each end of a dimension */
 #define ALIGNED_MOST   10000       /* above this many elements, columns are not aligned */

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "shell/render/human.h"
 #include "shell/render/progress.h"
+#include "shell/session/human.h"
 
 #define FIRST_MS 500 /* show nothing before */
 #define EVERY_MS 100

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "catalog/base/json.h"
-#include "shell/render/fold.h"
-#include "shell/render/human.h"
 #include "shell/render/query.h"
+#include "shell/session/fold.h"
+#include "shell/session/human.h"
 #include "shell/session/pager.h"
 
 #define WINDOW_ROWS  4000

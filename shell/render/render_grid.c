@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/render/human.h"
 #include "shell/render/render.h"
+#include "shell/session/human.h"
 
 #define WIDTH_MAX 4096 /* wider cells stick out instead of widening the column */
 #define PATH_MIN  24   /* paths are not shortened below this */
 #define TEXT_MIN  24   /* nor texts below this while columns can be left out */
 #define LINE_MIN  9    /* nor pictures of one line */
 #define NAME_MOST 256  /* longer names count as this long */
+#define NAME_MIN  12   /* nor names below this */
+#define NAME_FAIR 20   /* nor below this while columns can be left out */
 #define SHOWN_MIN 2    /* at least this many columns stay */
 #define NARROWEST 4    /* texts of the remaining columns are not shortened below this */
 
@@ -285,13 +287,13 @@ static size_t telling_width(const struct render *r, int column)
     return ends ? most : NAME_MOST;
 }
 
-/* Shorten names as far as they stay different. */
-static bool shorten_names(struct render *r)
+/* Shorten names as far as they stay different, and not below `fair`. */
+static bool shorten_names(struct render *r, size_t fair)
 {
     for (int i = 0; i < r->columns; i++) {
         const bool name = strcmp(r->names[i], "name") == 0;
         const size_t least = name && r->widths[i] < BELOW ? telling_width(r, i) : SIZE_MAX;
-        const size_t keep = least < TEXT_MIN / 2 ? TEXT_MIN / 2 : least;
+        const size_t keep = least < fair ? fair : least;
         if (r->widths[i] >= BELOW || r->widths[i] <= keep)
             continue;
         const size_t excess = total_width(r) - r->screen;
@@ -364,9 +366,25 @@ static bool put_one_below(struct render *r, enum keep keep)
     return false;
 }
 
-/* Leave out a column without values, or else the last that may be;
- * false if too few would remain. */
-static bool leave_one_out(struct render *r)
+/* Whether a column is among what a listing is asked for first: names are shortened before it is left out. That
+ * is all up to the sizes, without a state that all rows have. */
+static bool is_wanted(const struct render *r, int column)
+{
+    int sizes = r->columns;
+    while (--sizes >= 0 && strcmp(r->names[sizes], "nbytes") != 0)
+        ;
+    bool same = strcmp(r->names[column], "state") == 0;
+    for (size_t row = 1; row < r->rows && same; row++) {
+        const struct cell *c = &r->cells[row * (size_t)r->columns + (size_t)column];
+        const struct cell *before = c - r->columns;
+        same = c->len == before->len && memcmp(cell_at(r, c), cell_at(r, before), c->len) == 0;
+    }
+    return column <= sizes && !same;
+}
+
+/* Leave out a column without values, or else the last that may be, of those that are not wanted where
+ * `wanted` is false; false if too few would remain. */
+static bool leave_one_out(struct render *r, bool wanted)
 {
     int shown = 0, victim = -1;
     bool empty = false;
@@ -374,9 +392,11 @@ static bool leave_one_out(struct render *r)
         if (r->widths[i] >= BELOW)
             continue;
         shown++;
-        if (i > 0 && !empty && (keep_of(r, i) == KEEP_NOT || is_column_empty(r, i)))
+        const bool none = is_column_empty(r, i);
+        if (i > 0 && !empty &&
+            (none || (keep_of(r, i) == KEEP_NOT && (wanted || !is_wanted(r, i)))))
             victim = i;
-        empty = empty || (victim == i && is_column_empty(r, i));
+        empty = empty || (victim == i && none);
     }
     if (shown <= SHOWN_MIN || victim <= 0)
         return false;
@@ -423,9 +443,13 @@ static void narrow_once(struct render *r)
         return;
     if (r->listing && shorten_pictures(r, KEEP_NOT))
         return;
-    if (put_one_below(r, KEEP_TEXT) || leave_one_out(r))
+    if (put_one_below(r, KEEP_TEXT) || leave_one_out(r, !r->listing))
         return;
-    if (r->listing && (shorten_pictures(r, KEEP_NAME) || shorten_names(r)))
+    if (r->listing && shorten_names(r, NAME_FAIR))
+        return;
+    if (leave_one_out(r, true))
+        return;
+    if (r->listing && (shorten_pictures(r, KEEP_NAME) || shorten_names(r, NAME_MIN)))
         return;
     if (!put_one_below(r, KEEP_NAME))
         cut_texts(r, NARROWEST);

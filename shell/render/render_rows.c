@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "shell/render/human.h"
 #include "shell/render/render.h"
+#include "shell/session/human.h"
 
 /* RFC 4180, with LF; an empty string is "" so that it differs from NULL. */
 static void put_csv(FILE *out, const char *at, size_t len, bool null)

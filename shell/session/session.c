@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "shell/session/fold.h"
 #include "shell/session/pager.h"
 
 atomic_int session_interrupted;
@@ -31,8 +32,12 @@ void complain(const char *fmt, ...)
     text_escape(&safe, message, strlen(message));
     FILE *to = pager_talk();
     fflush(stdout); /* keeps the order of the two streams */
-    fprintf(to, "%sckptdb: %s\n", to == stderr && isatty(STDERR_FILENO) ? "\r\033[K" : "",
-            text_str(&safe) ? text_str(&safe) : "no memory");
+    struct text line = {0};
+    text_addf(&line, "ckptdb: %s", text_str(&safe) ? safe.at : "no memory");
+    fputs(to == stderr && isatty(STDERR_FILENO) ? "\r\033[K" : "", to);
+    if (text_str(&line))
+        fold_line(to, line.at, line.len, fold_columns(to), 2);
+    text_release(&line);
     text_release(&raw);
     text_release(&safe);
 }

@@ -137,3 +137,5 @@ differ | cmp - before && echo "the same issues"
 sed -i 's/"global_step": 20/"global_step": 30/' says/checkpoint-30/trainer_state.json
 import says
 differ | diff before - | cut -d"$(printf '\t')" -f 1
+echo "--- of an adapter's step only the weights are an adapter"
+"$CKPTDB_BIN" --list "SELECT checkpoint, kind, count(*) FROM adapter GROUP BY 1, 2"

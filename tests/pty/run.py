@@ -544,7 +544,7 @@ def case_too_wide_for_the_screen(t):
     s.line("SELECT 'begin_" + "a" * 40 + "_end' AS a, 'begin " + "b" * 40 + "_end' AS b;")
     s.expect(r"│ a +│ b +│\s")
     s.expect(r"│ …a+_end +│ begin b+… │\s")
-    s.expect("texts are cut, as the screen is narrow: .mode line")
+    s.expect(r"texts are cut, as the screen is\s+narrow: .mode line")
     s.expect(PROMPT)
     s.line(".mode line")
     s.line("SELECT 'begin_" + "a" * 40 + "_end' AS a, 7 AS b;")
@@ -559,13 +559,13 @@ def case_columns_are_left_out_with_a_word(t):
     query = "SELECT 1 AS a, 'bbbbbbbbbbbbbbbbbbbbbbb' AS b, NULL AS c, 'dddddddddddddddddddddddd' AS d, 12345678901 AS e"
     s.line(query + ";")
     s.expect(r"│ a │ b +│ d +│\s")
-    s.expect("c, e are left out, as the screen is narrow: .mode line shows all")
+    s.expect(r"c, e are left out, as the screen is narrow: .mode\n  line shows all")
     s.expect(PROMPT)
     s.line(".mode line")
     s.line(query + ";")
     s.expect(r"c = NULL")
     s = t.shell(query, columns=60)
-    s.expect("c, e are left out, as the screen is narrow: --line shows all")
+    s.expect(r"c, e are left out, as the screen is narrow: --line\n  shows all")
     s = t.shell("SELECT NULL AS empty, 'b' AS b, 'c' AS c WHERE 0", columns=16)
     s.expect(r"│ empty │ b │\s")
     s = t.ready(columns=60)  # numbers are whole, or not there
@@ -648,6 +648,32 @@ def case_listings_fit_the_screen(t):
     s.expect(PROMPT)
     s.line(".tensors 1 --json")
     s.expect(r'"nbytes":4000000')
+
+
+def case_long_names_leave_room_for_sizes(t):
+    for name in "a", "b":
+        t.names(os.path.join(t.folder, "model_with_a_name_that_takes_most_of_a_screen_of_80_" + name + ".json"), {"w": [10]})
+    s = t.ready(columns=80)
+    s.line(".import .")
+    s.expect("2 new")
+    s.expect(PROMPT)
+    s.line(".ls")
+    s.expect(r"│ id │ name +│ format │ tensors │ nbytes │")
+    s.expect(r"│  1 │ …[a-z_0-9]+_a.json │ names  │       1 │   40 B │")
+    s.expect("state, ")
+
+
+def case_adapters_fit_the_screen(t):
+    runs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/real/torch/trainer/data")
+    s = t.shell("tree", os.path.join(runs, "lora-run@10"), columns=80)
+    s.expect(r"│  ├─ lora_A.weight +128 B  float32 \[2,8\]\n")
+    s.expect(r"changes in [^\n]{,78}\n")
+    s.expect(r" tensors\n└─ model.layers.\{0,1\}.self_attn       4\n   ├─ q_proj.weight                   2  lora r2 x2\n")
+    s = t.shell("diff", os.path.join(runs, "sft-run@30"), os.path.join(runs, "lora-run@10"), columns=80)
+    s.expect(r"   ├─ q_proj.weight                   2  lora r2  \[8,8\]  rel up to 0.00786\n")
+    s.expect("delta_l2 is left out, as the screen is narrow")
+    s = t.shell("diff", os.path.join(runs, "sft-run@30"), os.path.join(runs, "lora-run@10"), columns=120)
+    s.expect(r"  lora r2 \[8,8\]  rel up to 0.00786, delta_l2 0.00138\n")
 
 
 def case_what_is_not_known_is_no_absence(t):

@@ -1,7 +1,7 @@
 #include "catalog/base/nearest.h"
 #include "catalog/data/model/module_tree.h"
 #include "shell/command/statements.h"
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,11 +1,11 @@
-#include "shell/render/fold.h"
+#include "shell/session/fold.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "catalog/base/text.h"
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 size_t fold_columns(FILE *to)
 {

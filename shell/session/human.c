@@ -1,4 +1,4 @@
-#include "shell/render/human.h"
+#include "shell/session/human.h"
 
 #include <stdbool.h>
 #include <stdio.h>
