@@ -151,3 +151,11 @@ try star c_star m_star "$(ignore '' '"**.z"')" params params
 try star_alone c_star m_star_alone "$(ignore '"w"' '')" params params
 try star_ignored c_star m_star "$(ignore '"**.a", "**.b"' '"**"')" params params
 try star_without_options c_star m_star '{}' 'params.w' 'params.w' "params['*']" "params['*']"
+# A leaf that is itself mapped is ignored by what matches the empty key.
+for pattern in '*' '*.**' '**.*' '*.*'; do try "leaf_ignored_$pattern" c_step m_step "$(ignore "\"$pattern\"" '')" step step; done
+# Without ignore_ options, too, a key * or ** before the last is a glob where the original writes.
+tree m_stars p/\*/a p/w/a q/\*\*/a q/w/b r/\*/a
+try star_neighbours c_step m_stars '{}' "p['*'].a" step "q['**'].a" step "r['*'].a" step
+try star_last c_star m_stars '{}' "p['*']" params.w
+tree m_star_leaf p/\*/a p/w
+try star_leaf c_step m_star_leaf '{}' "p['*'].a" step

@@ -192,6 +192,39 @@ static bool has_slice(const struct kontext *path)
     return false;
 }
 
+/* The original takes a key `*` or `**` on the way for a glob, and writes to its neighbours, too; it fails at a
+ * leaf among them. False after setting an error; true where there is no neighbour. */
+static bool is_alone(struct loader *l, struct entry *e, size_t i, struct map_text parent)
+{
+    const struct kontext_part *part = &e->new.part[i];
+    const struct map_text star = {part->text, part->len};
+    const struct map_tree *model = &l->task->target;
+    const struct map_text key = repr_of(l, &e->new.part[i + 1]);
+    struct map_text rest, inside;
+    bool alone = true;
+    for (size_t k = 0; k < model->count; k++) {
+        const struct map_leaf *leaf = &model->leaf[k];
+        if (!kauldron_is_below(parent, leaf->name, &rest) || kauldron_is_below(star, rest, &inside))
+            continue;
+        alone = false;
+        const bool entered = leaf->kind == MAP_TENSOR || leaf->kind == MAP_NULL;
+        if (part->len == 1 && i + 2 == e->new.parts && entered && !memchr(rest.at, '/', rest.len))
+            return fail_write(
+                l, e, NULL, "ValueError",
+                map_say(l->task,
+                        "Cannot mutate leaf <class '%s'>. Tried to overwrite key %s. Only dict, "
+                        "list can be recursed into.",
+                        spot_class[leaf->kind == MAP_NULL ? SPOT_NULL : SPOT_TENSOR],
+                        key.at ? key.at : ""));
+    }
+    if (!alone)
+        e->write_error = map_say(l->task,
+                                 "error: the original takes the key '%s' for a glob, and writes to "
+                                 "its neighbours, too",
+                                 part->len == 1 ? "*" : "**");
+    return alone;
+}
+
 /* Set an entry's `target` to where it writes, or `write_error`. Its paths must have been found. */
 static void write_entry(struct loader *l, struct entry *e)
 {
@@ -206,9 +239,14 @@ static void write_entry(struct loader *l, struct entry *e)
                    map_say(l->task, "Slice keys are not yet supported. Please open an issue."));
         return;
     }
-    for (size_t i = 0; i < e->new.parts; i++)
+    for (size_t i = 0; i < e->new.parts; i++) {
+        const struct kontext_part *part = &e->new.part[i];
+        const bool glob = part->len && part->len <= 2 && strspn(part->text, "*") == part->len;
+        if (glob && i + 1 < e->new.parts && !is_alone(l, e, i, at.place))
+            return;
         if (!step_into(l, e, i, &at))
             return;
+    }
     e->target = at.place;
     uint64_t *by = strmap_add(&l->written, at.place.at, at.place.len, &added);
     if (by)

@@ -348,8 +348,12 @@ void kontext_filter(const struct kontext *k, struct text *out)
         if (never) {
             text_adds(out, "(?!)");
         } else if (glob) {
-            text_adds(out,
-                      part->kind == KONTEXT_STARS ? "(?:[^.]+(?:\\.|\\Z))*" : "[^.]+(?:\\.|\\Z)");
+            /* the key of a leaf that is itself mapped is one empty component */
+            const bool whole =
+                !i && (k->parts == 1 || (k->parts == 2 && part[1].kind == KONTEXT_STARS));
+            text_adds(out, part->kind == KONTEXT_STARS ? "(?:[^.]+(?:\\.|\\Z))*"
+                           : whole                     ? "(?:[^.]+(?:\\.|\\Z)|\\Z)"
+                                                       : "[^.]+(?:\\.|\\Z)");
         } else {
             for (size_t c = 0; c < part->len; c++) {
                 if (strchr("\\^$.|?*+()[]{}#&~- ", part->text[c]))
