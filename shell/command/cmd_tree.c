@@ -124,8 +124,8 @@ static void draw_line(void *context, const struct module_visit *v)
     const char *shape = module_tree_shape(d->tree, m);
     if (*dtype || *shape) {
         bool color = d->session->color;
-        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype, *dtype && *shape ? " " : "",
-                shape, color ? "\033[0m" : "");
+        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype,
+                *dtype && *shape ? " " : "", shape, color ? "\033[0m" : "");
     }
     fputc('\n', d->session->out);
 }
