@@ -394,6 +394,7 @@ static const struct {
     {"A", offer_checkpoints},
     {"B", offer_checkpoints},
     {"MODEL", offer_checkpoints},
+    {"ADAPTER[:FACTOR]", offer_checkpoints},
     {"NAME", offer_tensors},
     {"PATH", offer_files},
     {"FILE", offer_files},

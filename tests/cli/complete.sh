@@ -24,6 +24,7 @@ ask map l
 ask map run t5x_s
 ask map run t5_to_t5x sm
 ask map run t5_to_t5x --target lar
+ask export small.json out.safetensors --merge lar
 ask map show --format json t5_to
 ask optimizer ''
 ask optimizer infer small

@@ -58,6 +58,9 @@ done
 echo '-- a key twice: its last value, in its first place'
 echo '{"a": "first", "b": "c", "a": "last"}' >twice.json
 load twice twice.json
+echo '-- an option twice'
+echo '{"dialect": "kauldron", "options": {"ignore_model_keys": ["a"], "ignore_model_keys": ["b"]}, "rules": [["a", "b"]]}' >options.json
+load options options.json
 echo '-- NUL characters, at which a text would end'
 cat >nul.json <<'J'
 {"dialect": "t5x-translator", "options": {"tables": {"t": {"a\u0000b": "x"}}}, "rules": [["(.*)", "\\g<k>", {"compute": [["k", "table", "t", "\\1"]]}]]}

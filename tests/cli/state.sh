@@ -63,3 +63,7 @@ for target in other same more; do
     try export whole t5-$target.npz --map same --target $target.json
 done
 ls
+echo '--- an empty dict under a name that another joined name also spells: the leaf counts, whichever comes first'
+echo '{"ckptdb": "names", "tree": {"a/b": {}, "a": {"b": "?", "c": {}}, "d": {"e": {}}, "d/e": "?"}}' >spelled.json
+"$CKPTDB_BIN" import spelled.json
+"$CKPTDB_BIN" --list "SELECT f.* FROM checkpoint c, flatten(c.id) f WHERE c.name = 'spelled.json'"
