@@ -180,3 +180,12 @@ passed
 array here/one/v
 imported here
 passed
+
+fresh 'a step of Orbax: checkpoints beside its items are checkpoints, and what lies in an item is counted there'
+cp -r "$TESTS/fixtures/real/orbax/composite/data/exp/step_000005" here/ && chmod -R u+w here
+safetensors here/step_000005/x.safetensors
+safetensors here/step_000005/sub/y.safetensors
+safetensors here/step_000005/params/deep/u.safetensors
+safetensors here/step_000005/params/deep/v.safetensors
+imported here
+"$CKPTDB_BIN" --list "SELECT name, format, tensors FROM checkpoint ORDER BY name"
