@@ -77,16 +77,6 @@ bool overlay_wanted(sqlite3 *db)
     return sqlite3_db_readonly(db, "main") == 1;
 }
 
-static void fill_results(sqlite3 *db, enum overlay_results kind, struct error *err)
-{
-    const struct overlay_table *t = results[kind].tables;
-    for (size_t i = 0; i < 3 && t[i].name && err->status == OK; i++) {
-        struct text sql = {0};
-        text_addf(&sql, "INSERT INTO temp.%s %s", t[i].name, t[i].rows);
-        overlay_run(db, &sql, err);
-    }
-}
-
 enum status overlay_begin(sqlite3 *db, enum overlay_results kind, const int64_t *checkpoints,
                           size_t count, struct error *err)
 {
@@ -107,7 +97,12 @@ enum status overlay_begin(sqlite3 *db, enum overlay_results kind, const int64_t 
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (schema_is_from(f, SCHEMA_LATER) && !strstr(f->text, "\nCREATE TRIGGER "))
             overlay_file(db, f, strcmp(f->path, results[kind].file) == 0, err);
-    fill_results(db, kind, err);
+    const struct overlay_table *t = results[kind].tables;
+    for (size_t i = 0; i < 3 && t[i].name && err->status == OK; i++) {
+        struct text sql = {0};
+        text_addf(&sql, "INSERT INTO temp.%s %s", t[i].name, t[i].rows);
+        overlay_run(db, &sql, err);
+    }
     return err->status;
 }
 

@@ -75,7 +75,7 @@ static bool is_page(const struct summed *f, int len, sqlite3_int64 offset, size_
     return true;
 }
 
-/* Note what bytes of the file say of it, if they are of its header. */
+/* Note what the bytes say about the file, if they are in its header. */
 static void note_header(struct summed *f, const uint8_t *bytes, int len, sqlite3_int64 offset)
 {
     if (offset > COUNTER_AT || offset + len < COUNTER_END)

@@ -18,15 +18,15 @@
 /* The VFS of connections whose pages are checked, for sqlite3_open_v2(); NULL, SQLite's own, where it cannot be had. */
 const char *page_sums_vfs(void);
 
-/* Read the sums of a database of the connection ("main"), where they hold, and check all pages of it that are read from
- * now on: one that does not hold is SQLITE_CORRUPT. Without sums that hold, nothing is checked. */
+/* Read the sums of a database of the connection ("main"), where they hold, and check each page that is read from now
+ * on: one that does not hold is SQLITE_CORRUPT. Without sums that hold, nothing is checked. */
 void page_sums_load(sqlite3 *, const char *schema);
 
 /* Before a connection is closed: write the sums, if pages were written, or none held, and nobody else has the
  * catalog open just now. Takes away the connection's authorizer and handlers. */
 void page_sums_save(sqlite3 *);
 
-/* A page that was found damaged, from 1 on, and of which file; 0: none. */
+/* A page that was found damaged, from 1 on, and its file; 0: none. */
 uint32_t page_sums_damaged(sqlite3 *, const char **file);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct chunk_runs {
     const struct export_tensor *t;
-    unsigned outer; /* dimensions before those of which a run has more than one index */
+    unsigned outer; /* leading dimensions, in which a run has one index */
     uint64_t begin[CHUNK_RANK], size[CHUNK_RANK],
         index[CHUNK_RANK]; /* of the chunk, clipped; and within it */
     uint64_t first, at, count;
@@ -25,7 +25,7 @@ struct chunk_runs {
 };
 
 uint64_t chunk_count(const struct export_tensor *);
-/* The index in each dimension at which a chunk begins; `number` chunk_count(): that of one that would follow. */
+/* Where a chunk begins, as an index in each dimension; chunk_count() as `number`: where the next would. */
 void chunk_begin(const struct export_tensor *, uint64_t number, uint64_t *begin);
 
 void chunk_runs_begin(const struct export_tensor *, uint64_t number, struct chunk_runs *);

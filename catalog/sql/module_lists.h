@@ -24,7 +24,7 @@ enum module_column {
 struct module_list {
     struct layout *layout;
     struct module_sums sums;
-    bool plain; /* no name has a NUL: lengths and depths are those of the texts */
+    bool plain; /* no name has a NUL: its text in SQLite has the same length and depth */
 };
 
 struct module_lists {

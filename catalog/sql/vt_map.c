@@ -103,8 +103,8 @@ static int given_by(int column)
     }
 }
 
-/* Number a plan that is given the rule set, or note that those of the same statement are given it by
- * rows. */
+/* Number a plan that is given the rule set, or note that rows give it to the plans of the same
+ * statement. */
 static int plan_number(struct map_plans *p, const sqlite3_index_info *info, bool given)
 {
     bool all = true, asked = false;

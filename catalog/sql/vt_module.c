@@ -35,8 +35,8 @@ enum module_access {
     OF_NAME
 };
 
-/* Rows come by checkpoint, and those of one by `within`; or `by_keys`: by the first of `before`, and those that
- * are alike in it by the others, then by checkpoint, then by `within`. */
+/* Rows come by checkpoint, and within one by `within`; or `by_keys`: by the first of `before`, equal rows
+ * by the others, then by checkpoint, then by `within`. */
 struct module_plan {
     enum module_access access;
     bool by_keys;
@@ -664,7 +664,7 @@ static int by_asked_order(const void *a, const void *b)
                                 : (x->place > y->place) - (x->place < y->place);
 }
 
-/* List the rows of a part, which are by checkpoint, and those of one by plan.within. */
+/* List the rows of a part, sorted by checkpoint, and within one by plan.within. */
 static int list_rows(struct module_cursor *c)
 {
     int rc =

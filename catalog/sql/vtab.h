@@ -31,7 +31,7 @@ int vtab_close(sqlite3_vtab_cursor *);
 struct vtab_cursor {
     sqlite3_vtab_cursor base; /* first */
     uint64_t at, end;
-    uint64_t key; /* of the arguments (rowid.h): row `at` of one call is not that of another */
+    uint64_t key; /* of the arguments (rowid.h): calls with others have other rows */
 };
 int vtab_next(sqlite3_vtab_cursor *);
 int vtab_eof(sqlite3_vtab_cursor *);

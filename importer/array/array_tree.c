@@ -386,16 +386,6 @@ static void array_tree_merge(struct scan *s, struct arena *arena, struct array_t
     named_sort(tree->attributes, tree->attribute_count, sizeof(*tree->attributes));
 }
 
-static void array_tree_release(struct scan *s)
-{
-    for (struct found *f = s->found, *next; f; f = next) {
-        next = f->next;
-        arena_release(&f->arena);
-        arena_release(&f->scratch);
-        free(f);
-    }
-}
-
 /* --- consolidated metadata -------------------------------------------------------------- */
 
 /* Whether a path is relative and without "." and ".." components. */
@@ -517,7 +507,12 @@ static enum status run_scan(struct job *job, struct scan *s, unsigned thread_cou
                   (unsigned long long)LIMIT_TENSORS);
     if (job->err->status == OK)
         *out = tree;
-    array_tree_release(s);
+    for (struct found *f = s->found, *next; f; f = next) {
+        next = f->next;
+        arena_release(&f->arena);
+        arena_release(&f->scratch);
+        free(f);
+    }
     return job->err->status;
 }
 

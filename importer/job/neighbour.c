@@ -69,8 +69,8 @@ static bool last_of_list(struct json *j, struct json *last, bool *any)
     }
 }
 
-/* trainer_state.json of transformers: its log has an entry for each time that something was logged,
- * the last of which counts. */
+/* trainer_state.json of transformers: its log has an entry for each time that something was logged;
+ * the last one counts. */
 static bool state_trainer(struct job *job, struct json *j, const char *prefix)
 {
     bool ok = json_want(j, JSON_OBJECT, "an object");

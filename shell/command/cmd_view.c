@@ -10,7 +10,7 @@
 #include "shell/command/command.h"
 #include "shell/view/page.h"
 
-#define NAME_BYTES 100 /* of a checkpoint's name in that of the page */
+#define NAME_BYTES 100 /* of a checkpoint's name in the page's */
 
 enum {
     OUT,

@@ -159,7 +159,7 @@ static bool add_conditions(struct text *sql, const char *statement, char name)
         struct sql_token next = t;
         if (token_among(&t, more))
             return false;
-        if (here && sql_token_next(&next) && *next.at == '.') { /* of which table */
+        if (here && sql_token_next(&next) && *next.at == '.') { /* a table's name */
             sql_token_next(&next);
             c.column = t = next;
         }

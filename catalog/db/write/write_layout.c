@@ -272,7 +272,7 @@ static void put_checks(struct writer *w, const struct batch_layout *l, int64_t i
     text_release(&room);
 }
 
-/* SQLite's texts end at a NUL: the depth of a module that has one is not that of its text. */
+/* SQLite's texts end at a NUL: a module that has one is deeper than its text. */
 static bool any_nul(const struct batch_layout *l)
 {
     for (uint64_t i = 0; i < l->tensor_count; i++)

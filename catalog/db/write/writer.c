@@ -138,15 +138,6 @@ static void clear_own(struct writer *w, int64_t id, struct error *err)
     write_exec(w, err, sql);
 }
 
-static void put_files(struct writer *w, const struct batch *b, int64_t id, struct error *err)
-{
-    for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
-        const struct batch_file *f = &b->files[i];
-        write_row(w, err, PUT_FILE, "isfsi", (int64_t)((uint64_t)id << SHIFT) + (int64_t)i, f->path,
-                  f->present ? &f->identity : NULL, f->role, (int64_t)f->base);
-    }
-}
-
 static void put_issues(struct writer *w, const struct batch *b, int64_t id, struct error *err)
 {
     for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
@@ -155,17 +146,6 @@ static void put_issues(struct writer *w, const struct batch *b, int64_t id, stru
         write_row(w, err, PUT_ISSUE, "pspsss", id > 0 ? &id : NULL, issue->path,
                   issue->offset != NO_OFFSET ? &offset : NULL, issue->warning ? "warning" : "error",
                   issue->code, issue->message);
-    }
-}
-
-static void put_passed(struct writer *w, const struct batch_file *list, uint64_t count,
-                       struct error *err)
-{
-    for (uint64_t i = 0; i < count && err->status == OK; i++) {
-        write_row(w, err, PUT_PASSED, "sf", list[i].path, &list[i].identity);
-        /* An earlier row was deleted together with the one that was replaced. */
-        if (list[i].kind)
-            write_row(w, err, PUT_UNREAD, "ss", list[i].path, list[i].kind);
     }
 }
 
@@ -237,7 +217,11 @@ static void put_found(struct writer *w, const struct batch *b, int64_t *id, stru
         clear_own(w, *id, err);
     }
     put_checkpoint(w, b, *id, known, err);
-    put_files(w, b, *id, err);
+    for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
+        const struct batch_file *f = &b->files[i];
+        write_row(w, err, PUT_FILE, "isfsi", (int64_t)((uint64_t)*id << SHIFT) + (int64_t)i,
+                  f->path, f->present ? &f->identity : NULL, f->role, (int64_t)f->base);
+    }
     if (b->sum_kind && b->sum_count)
         write_row(w, err, PUT_SUMS, "isb", *id, b->sum_kind,
                   (struct bytes){(const uint8_t *)b->sums, b->sum_count * sizeof(*b->sums)});
@@ -273,7 +257,12 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
             write_forget_content(w, id, err);
     }
     put_issues(w, b, id, err);
-    put_passed(w, b->passed, b->passed_count, err);
+    for (uint64_t i = 0; i < b->passed_count && err->status == OK; i++) {
+        write_row(w, err, PUT_PASSED, "sf", b->passed[i].path, &b->passed[i].identity);
+        /* An earlier row was deleted together with the one that was replaced. */
+        if (b->passed[i].kind)
+            write_row(w, err, PUT_UNREAD, "ss", b->passed[i].path, b->passed[i].kind);
+    }
     commit_if_due(w, err);
     return err->status;
 }

@@ -25,7 +25,7 @@ static bool uses_ocdbt(const struct export_options *options)
     return !value || strcmp(value, "false") != 0;
 }
 
-/* Files and folders of Orbax's own beside those of arrays; it takes a "checkpoint" for Flax's file. */
+/* Orbax's own files and folders beside the arrays'; it takes a "checkpoint" for Flax's file. */
 static const char *const own_names[] = {"checkpoint", "_METADATA",       "_CHECKPOINT_METADATA",
                                         "_sharding",  "array_metadatas", "manifest.ocdbt"};
 

@@ -102,16 +102,6 @@ bool zarr_is_common(const struct dtype *d)
     return i == NAMES || strchr("<|", *names[i].v2);
 }
 
-static void add_type_v2(const struct dtype *d, struct text *out)
-{
-    char descr[64];
-    size_t i = zarr_node_name_of(d);
-    if (i < NAMES)
-        text_addf(out, "\"%s\"", names[i].v2);
-    else if (npy_descr(d, descr))
-        text_addf(out, "\"%s\"", descr);
-}
-
 /* "datetime64[25us]" is the unit "us" with a scale factor of 25. */
 static void add_time_v3(const struct dtype *d, struct text *out)
 {
@@ -280,7 +270,12 @@ void zarr_array(const struct zarr_how *how, struct export_tensor *t, const char 
         text_adds(out, ",\"chunks\":");
         shape_print(out, chunk, t->rank);
         text_adds(out, ",\"dtype\":");
-        add_type_v2(&t->to, out);
+        char descr[64];
+        size_t i = zarr_node_name_of(&t->to);
+        if (i < NAMES)
+            text_addf(out, "\"%s\"", names[i].v2);
+        else if (npy_descr(&t->to, descr))
+            text_addf(out, "\"%s\"", descr);
         text_adds(out, ",\"compressor\":");
         add_compressor_v2(how, out);
         text_adds(out, ",\"fill_value\":null,\"order\":\"C\",\"filters\":null,"

@@ -187,17 +187,6 @@ static void assign_leaf(struct assignment *a, const struct map_leaf *leaf, size_
     row->old_name = by->outcome == RULE_OK ? by->text : (struct map_text){0};
 }
 
-/* Rows for what pass 2 keeps under names that the target does not have. */
-static void keep_surplus(struct assignment *a)
-{
-    const struct map_tree *source = &a->task->source;
-    for (size_t i = 0; i < source->count; i++) {
-        const struct map_leaf *leaf = &source->leaf[i];
-        if (!a->taken[i] && !a->shown[i])
-            t5x_assignment_keep_leaf(a, leaf)->note = "the target has no such name";
-    }
-}
-
 /* Find the leaf of the source that a rule takes for each name of the target. */
 static void find_taken(struct assignment *a)
 {
@@ -447,7 +436,13 @@ static void assign(struct assignment *a)
     map_reserve(t, t->target.count + t->source.count);
     for (size_t i = 0; i < t->target.count && !t->failed; i++)
         assign_leaf(a, &t->target.leaf[i], &next);
-    keep_surplus(a);
+    /* Rows for what pass 2 keeps under names that the target does not have. */
+    const struct map_tree *source = &a->task->source;
+    for (size_t i = 0; i < source->count; i++) {
+        const struct map_leaf *leaf = &source->leaf[i];
+        if (!a->taken[i] && !a->shown[i])
+            t5x_assignment_keep_leaf(a, leaf)->note = "the target has no such name";
+    }
     if (a->errors || (map_flag(t, "require_all", true) && !require_all(a)))
         return;
     if (has_folder_key(a))

@@ -289,19 +289,14 @@ static void mark_rules(struct rule_index *x, uint32_t at)
     }
 }
 
-static void marks_clear(struct marks *m, size_t groups)
-{
-    for (size_t i = 0; i < groups; i++)
-        for (; m->group[i]; m->group[i] &= m->group[i] - 1)
-            m->rule[i * 64 + (size_t)__builtin_ctzll(m->group[i])] = 0;
-}
-
 /* Go back to where the last name was after `same` bytes, and forget the rules found since. */
 static uint32_t resume(struct rule_index *x, size_t same)
 {
     if (x->last <= same)
         return x->state[same];
-    marks_clear(&x->found, x->groups);
+    for (size_t i = 0; i < x->groups; i++)
+        for (; x->found.group[i]; x->found.group[i] &= x->found.group[i] - 1)
+            x->found.rule[i * 64 + (size_t)__builtin_ctzll(x->found.group[i])] = 0;
     if (++x->now == 0) { /* it starts again: what was seen long ago must not count */
         for (size_t i = 0; i < x->nodes; i++)
             x->node[i].seen = 0;
