@@ -21,3 +21,13 @@ for to in safetensors torch dcp gguf npz zarr zarr3 hdf5 flax t5x orbax tf; do
     done
 done
 ls out
+echo '--- sparse: a kind that is not read is refused by every format, the others are written dense'
+cp "$TESTS"/fixtures/onnx/n_unsupported_sparse_int4.onnx "$TESTS"/fixtures/onnx/y_sparse_pairs.onnx .
+"$CKPTDB_BIN" import n_unsupported_sparse_int4.onnx y_sparse_pairs.onnx >/dev/null 2>&1
+for to in safetensors torch dcp gguf npz zarr zarr3 hdf5 flax t5x orbax tf; do
+    "$CKPTDB_BIN" export n_unsupported_sparse_int4.onnx "out/x.$to" --format $to --dry-run 2>&1
+    "$CKPTDB_BIN" export y_sparse_pairs.onnx "out/x.$to" --format $to --no-meta >/dev/null 2>&1 || echo "$to: status $?"
+done | sort | uniq -c | sed 's/^ *//'
+"$CKPTDB_BIN" import out >/dev/null 2>&1
+"$CKPTDB_BIN" --list "SELECT count(*), count(DISTINCT tensor_sha256(id)) FROM tensor
+    WHERE dtype = 'float32' AND (path LIKE '%/out/x.%' OR path LIKE '%/y_sparse_pairs.onnx')"
