@@ -146,7 +146,7 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
     else if (s->storage == STORAGE_NONE)
         refuse_tensor(&p->refusals, s->name,
                       "the catalog knows no bytes of it (its checkpoint names "
-                      "it, or its data is lost)");
+                      "it, or its data is lost); --partial leaves it out");
     else if (!dtype_sized(&s->dtype))
         refuse_tensor(&p->refusals, s->name,
                       "dtype %.60s cannot be exported; --names or --where can leave it out",
