@@ -107,6 +107,7 @@ FORMATS = {
     "torch": (".pt", [], see_torch),
     "dcp": (".dcp", [], None),
     "hdf5": (".h5", [], see_hdf5),
+    "hdf5 chunks": (".h5", ["--option", "chunks=auto"], see_hdf5),
     "tf": (".index", [], None),
     "orbax": (".orbax", [], see_ocdbt),
     "orbax folders": (".orbax", ["--option", "ocdbt=false"], see_store("zarr")),
