@@ -54,7 +54,7 @@ int groups_between(struct tensor_groups *g, struct blocks *b, struct cell from, 
         rc = blocks_layout(b, (int64_t)(id >> TENSOR_ORD_BITS), &l);
         if (rc == SQLITE_OK)
             g->entry[g->count++] =
-                (struct group_entry){0, l->index, (uint32_t)(id & TENSOR_ORD_MASK)};
+                (struct group_entry){0, l->index, (uint32_t)(id & TENSOR_ORD_MASK), false};
     }
     sqlite3_reset(s);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -220,6 +220,8 @@ static unsigned columns_of_key(const struct tensor_plan *p)
     return set;
 }
 
+#define FEW_ROWS 64 /* for each of which all tensors of a layout are looked through */
+
 struct sorting {
     struct tensor_groups *groups;
     const struct tensor_plan *plan;
@@ -233,6 +235,7 @@ struct sorting {
     size_t key_count, key_space, entry_space;
     struct text written;
     unsigned columns; /* of blocks, that keys are made of */
+    bool rows;        /* each packed row of this layout has one entry */
     bool named;       /* names are in the keys: packed columns have none */
     uint32_t *of_row; /* the places of keys of a layout's packed rows, plus 1; 0: not known yet */
     size_t row_space;
@@ -324,29 +327,31 @@ static int sort_tensor(struct sorting *s, struct layout *l, uint32_t ord)
 {
     struct tensor_groups *g = s->groups;
     const struct block *block = NULL;
-    uint32_t place = 0, *known = NULL;
     int rc = s->named ? SQLITE_OK : blocks_packed(g->blocks, l);
-    if (rc == SQLITE_OK && !s->named && l->packed && s->of_row) {
-        known = &s->of_row[l->packed->of[ord]];
-        place = *known;
-    }
+    const bool packed = rc == SQLITE_OK && !s->named && l->packed && s->of_row;
+    const uint32_t row = packed ? l->packed->of[ord] : 0;
+    uint32_t place = packed ? s->of_row[row] : 0;
+    if (place && s->rows)
+        return rc;
     if (rc == SQLITE_OK && !place) {
         rc = block_load(g->blocks, l, ord, s->columns, &block);
         if (rc == SQLITE_OK)
             rc = place_key(s, block, ord, &place);
         place++;
-        if (known)
-            *known = place;
     }
+    if (packed)
+        s->of_row[row] = place;
     struct group_entry *entry = list_grow(g->entry, g->count, &s->entry_space, sizeof(*entry));
     if (!entry)
         return SQLITE_NOMEM;
     g->entry = entry;
-    g->entry[g->count++] = (struct group_entry){place - 1, l->index, ord};
+    g->entry[g->count++] = (struct group_entry){place - 1, l->index, s->rows ? row : ord, s->rows};
     return rc;
 }
 
-static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords, uint32_t count)
+/* With `all`, which is for all tensors in any order within a key, those of a packed row can have one entry. */
+static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords, uint32_t count,
+                       bool all)
 {
     s->columns = columns_of_key(s->plan);
     s->named = s->columns >> BLOCK_NAME & 1;
@@ -355,6 +360,7 @@ static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords
         rc = blocks_check(s->groups->blocks, l);
     if (rc == SQLITE_OK)
         rc = begin_rows(s, l);
+    s->rows = all && !s->named && l->packed && l->packed->rows <= FEW_ROWS;
     for (uint32_t i = 0; rc == SQLITE_OK && i < count; i++)
         rc = sort_tensor(s, l, ords ? ords[i] : i);
     return rc;
@@ -382,7 +388,7 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p, groups
             continue;
         rc = filter ? filter(of, l, &ords, &count) : SQLITE_OK;
         if (rc == SQLITE_OK)
-            rc = sort_layout(&s, l, ords, count);
+            rc = sort_layout(&s, l, ords, count, !filter);
     }
     if (rc == SQLITE_OK)
         rc = sort_entries(&s);
@@ -395,7 +401,7 @@ int groups_sort_layout(struct blocks *b, const struct tensor_plan *p, struct lay
 {
     struct tensor_groups g = {.blocks = b};
     struct sorting s = {.groups = &g, .plan = p};
-    int rc = sort_layout(&s, l, ords, *count);
+    int rc = sort_layout(&s, l, ords, *count, false);
     if (rc == SQLITE_OK)
         rc = sort_entries(&s);
     *count = 0;
@@ -409,7 +415,8 @@ int groups_sort_layout(struct blocks *b, const struct tensor_plan *p, struct lay
 
 bool groups_stream(const struct tensor_plan *p)
 {
-    return p->keys == 1 && (p->key[0].column == TENSOR_NBYTES || p->key[0].column == TENSOR_NAME);
+    return p->keys == 1 && (p->key[0].column == TENSOR_NAME ||
+                            (p->key[0].column == TENSOR_NBYTES && p->key[0].backwards));
 }
 
 int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p,
@@ -419,16 +426,14 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
         "SELECT id, name FROM _layout_tensors ORDER BY name",
         "SELECT id, name FROM _layout_tensors ORDER BY name DESC",
     };
-    static const char *const by_size[] = {
-        "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes",
-        "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes DESC",
-    };
+    static const char by_size[] =
+        "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes DESC";
     g->blocks = b;
     if (filter || !groups_stream(p))
         return sort_all(g, p, filter, of);
     g->plan = p;
     g->by_size = p->key[0].column == TENSOR_NBYTES;
-    return sqlite3_prepare_v2(b->db, (g->by_size ? by_size : by_name)[p->key[0].backwards], -1,
+    return sqlite3_prepare_v2(b->db, g->by_size ? by_size : by_name[p->key[0].backwards], -1,
                               &g->stream, NULL);
 }
 
@@ -438,12 +443,21 @@ int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, 
         return next_by_size(g, layout, ord, same);
     if (g->stream)
         return next_by_name(g, layout, ord, same);
-    if (g->at == g->count)
-        return SQLITE_DONE;
-    const struct group_entry *e = &g->entry[g->at];
-    *same = g->at && e[-1].rank == e->rank;
-    *layout = g->blocks->layout[e->layout];
-    *ord = e->ord;
-    g->at++;
-    return SQLITE_ROW;
+    for (; g->at < g->count; g->at++, g->ord = 0) {
+        const struct group_entry *e = &g->entry[g->at];
+        struct layout *l = g->blocks->layout[e->layout];
+        int rc = e->row ? blocks_packed(g->blocks, l) : SQLITE_OK;
+        while (rc == SQLITE_OK && e->row && g->ord < l->tensors && l->packed->of[g->ord] != e->ord)
+            g->ord++;
+        if (rc == SQLITE_OK && g->ord == (e->row ? l->tensors : 1))
+            continue;
+        *same = g->begun && g->rank == e->rank;
+        *layout = l;
+        *ord = e->row ? g->ord : e->ord;
+        g->ord++;
+        g->rank = e->rank;
+        g->begun = true;
+        return rc == SQLITE_OK ? SQLITE_ROW : rc;
+    }
+    return SQLITE_DONE;
 }

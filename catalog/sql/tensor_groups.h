@@ -11,7 +11,8 @@
 
 struct group_entry {
     uint32_t rank; /* of its key among all keys */
-    uint32_t layout, ord;
+    uint32_t layout;
+    uint32_t ord : 31, row : 1; /* row: of all tensors that have this row of the packed columns */
 };
 
 struct tensor_groups {
@@ -19,7 +20,8 @@ struct tensor_groups {
     sqlite3_stmt *stream; /* ids, and keys, in their order; NULL: the entries have them */
     struct group_entry *entry;
     size_t count, space, at;
-    struct text key; /* of the last one of the stream */
+    uint32_t ord, rank; /* where to go on in the tensors of a row, and the key of the last tensor */
+    struct text key;    /* of the last one of the stream */
     bool begun, ended;
     bool by_size;                   /* the stream has the sizes of layouts, */
     const struct tensor_plan *plan; /* in this order, */

@@ -341,7 +341,7 @@ static int open_keys(struct tensor_cursor *c)
     int rc = SQLITE_OK;
     bool few = !stream && c->test_tensors;
     c->grouped = true;
-    if (stream && c->plan.whole && c->test_kinds) {
+    if (stream && c->test_kinds) {
         rc = blocks_all_holders(b);
         for (size_t i = 0; rc == SQLITE_OK && i < b->layout_count; i++) {
             const uint32_t *ords;

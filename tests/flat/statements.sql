@@ -575,13 +575,13 @@ SELECT count(*) FROM tensor WHERE offset > 1000000;
 SELECT count(*) FROM tensor WHERE elements = 1;
 -- 3 ordered scalars of one kind, by name
 SELECT name, id FROM tensor WHERE elements = 1 AND storage = 'range' AND dtype = {dtype} ORDER BY name, id LIMIT 20;
--- 7 ordered by shape, first page
+-- 5 ordered by shape, first page
 SELECT shape, id FROM tensor ORDER BY shape, id LIMIT 20;
--- 7 ordered the smallest tensors
+-- 5 ordered the smallest tensors
 SELECT nbytes, id FROM tensor ORDER BY nbytes, id LIMIT 20;
 -- 3 ordered by elements, backwards
 SELECT name, elements, id FROM tensor ORDER BY elements DESC, id LIMIT 20;
--- 4 ordered by rank, backwards
+-- 3 ordered by rank, backwards
 SELECT name, rank, id FROM tensor ORDER BY rank DESC, id LIMIT 20;
 -- 6 ordered the largest of a rare dtype
 SELECT name, nbytes FROM largest WHERE dtype = {rare_dtype} ORDER BY nbytes DESC, name LIMIT 5;

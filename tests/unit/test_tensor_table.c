@@ -562,7 +562,7 @@ static void test_without_kinds(void **state)
     }
     sqlite3 *db = small_catalog();
     run(db, "DELETE FROM _layout_kinds WHERE id = 1 << 24");
-    expect_damage(db, "SELECT count(*) FROM (SELECT id FROM tensor ORDER BY nbytes, id)");
+    expect_damage(db, "SELECT count(*) FROM (SELECT id FROM tensor ORDER BY nbytes DESC, id)");
     expect_damage(db, "SELECT count(*) FROM (SELECT * FROM largest)");
     db_close(db);
 }
