@@ -95,6 +95,20 @@ HELPER int32_v clamp_v(int32_v x, int32_t least, int32_t most)
     return choose_int(x > low, x, low);
 }
 
+/* whole(), and what int8_t keeps of a number. */
+HELPER int32_v whole_v(float_v x)
+{
+    const float_v zero = {0};
+    const int32_v fits = (x >= zero - 0x1p31F) & (x < zero + 0x1p31F);
+    const int32_v number = __builtin_convertvector(choose(fits, x, zero), int32_v);
+    return choose_int(fits, number, (int32_v){0} + INT32_MIN);
+}
+
+HELPER int32_v byte_v(int32_v x)
+{
+    return ((x & 0xFF) ^ 0x80) - 0x80;
+}
+
 HELPER float_v float_of_v(int32_v x)
 {
     return __builtin_convertvector(x, float_v);
@@ -159,18 +173,24 @@ HELPER float largest(const float *x, size_t n)
 /* The first of the numbers of the largest magnitude; NaN does not count. */
 HELPER float peak(const float *x, size_t n)
 {
-    uint32_t most = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits = float_bits(x[i]) & INT32_MAX;
-        bits = bits > 0x7F800000 ? 0 : bits;
-        most = bits > most ? bits : most;
+    int32_v most = {0}, at = {0}, index;
+    for (size_t l = 0; l < LANES; l++)
+        index[l] = (int32_t)l;
+    for (size_t i = 0; i < n; i += LANES, index += (int32_t)LANES) { /* in each lane the first */
+        int32_v bits;
+        memcpy(&bits, x + i, sizeof(bits));
+        bits &= INT32_MAX;
+        const int32_v more = (bits > most) & (bits <= 0x7F800000);
+        most = choose_int(more, bits, most);
+        at = choose_int(more, index, at);
     }
-    unsigned first = n;
-    for (size_t i = 0; i < n; i++) {
-        const size_t at = fabsf(x[i]) == float_of(most) ? i : n;
-        first = at < first ? at : first;
+    int32_t largest = 0, first = 0;
+    for (size_t l = 0; l < LANES; l++) {
+        const bool more = most[l] > largest || (most[l] == largest && at[l] < first);
+        largest = more ? most[l] : largest;
+        first = more ? at[l] : first;
     }
-    return most ? x[first] : 0;
+    return largest ? x[first] : 0;
 }
 
 /* The least and the largest; NaN does not count. Of zeros of both signs the first is the least. */
@@ -241,9 +261,12 @@ HELPER void signed_codes(const float *x, int32_t middle, uint8_t *out, uint8_t *
 {
     const float d = peak(x, 32) / (float)-middle, id = inverse(d);
     put_half(out, d);
-    for (size_t i = 0; i < 32; i++) {
-        const int8_t code = (int8_t)whole(x[i] * id + ((float)middle + 0.5F));
-        codes[i] = (uint8_t)(code < 2 * middle ? code : 2 * middle - 1);
+    for (size_t i = 0; i < 32; i += LANES) {
+        float_v v;
+        memcpy(&v, x + i, sizeof(v));
+        const int32_v most = (int32_v){0} + (2 * middle - 1);
+        const int32_v code = byte_v(whole_v(v * id + ((float)middle + 0.5F)));
+        put_codes(choose_int(code < most, code, most), 1, codes + i);
     }
 }
 
@@ -270,9 +293,11 @@ HELPER void offset_codes(const float *x, int32_t last, uint8_t *out, uint8_t *co
     const float d = (most - least) / (float)last, id = inverse(d);
     put_half(out, d);
     put_half(out + 2, least);
-    for (size_t i = 0; i < 32; i++) {
-        const int8_t code = (int8_t)whole((x[i] - least) * id + 0.5F);
-        codes[i] = (uint8_t)(code < last ? code : last);
+    for (size_t i = 0; i < 32; i += LANES) {
+        float_v v;
+        memcpy(&v, x + i, sizeof(v));
+        const int32_v code = byte_v(whole_v((v - least) * id + 0.5F)), end = (int32_v){0} + last;
+        put_codes(choose_int(code < end, code, end), 1, codes + i);
     }
 }
 
