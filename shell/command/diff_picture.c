@@ -158,6 +158,18 @@ static void measure_branch(void *context, const struct module_visit *v)
     p->names = width > p->names ? width : p->names;
 }
 
+static void draw_distances(struct picture *p, const struct module *m, const struct apart *a)
+{
+    struct text *out = &p->line;
+    if (a->known)
+        text_addf(out, "  %s %s%.3g", p->adapter ? "rel" : "rel_l2", m->tensors > 1 ? "up to " : "",
+                  a->rel_l2);
+    if (a->known && !p->tight)
+        text_addf(out, ", %s %.3g", p->adapter ? "delta_l2" : "max_abs", a->most);
+    if (a->rows && m->kind)
+        text_addf(out, " in the first %llu rows", (unsigned long long)a->rows);
+}
+
 /* Write the row of a node to p->line. Returns the number of columns it takes. */
 static size_t draw_row(struct picture *p, const struct module_visit *v)
 {
@@ -176,13 +188,7 @@ static size_t draw_row(struct picture *p, const struct module_visit *v)
         text_addf(out, "  %s%s%s", bold ? BOLD : "", kind, bold ? PLAIN : "");
     if (m->kind && *shape)
         text_addf(out, "%s%s", p->tight ? "  " : " ", shape);
-    if (a->known)
-        text_addf(out, "  %s %s%.3g", p->adapter ? "rel" : "rel_l2", m->tensors > 1 ? "up to " : "",
-                  a->rel_l2);
-    if (a->known && !p->tight)
-        text_addf(out, ", %s %.3g", p->adapter ? "delta_l2" : "max_abs", a->most);
-    if (a->rows && m->kind)
-        text_addf(out, " in the first %llu rows", (unsigned long long)a->rows);
+    draw_distances(p, m, a);
     return text_str(out) ? text_width(out->at, out->len) - (bold ? strlen(BOLD PLAIN) : 0) : 0;
 }
 
