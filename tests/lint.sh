@@ -96,6 +96,11 @@ git ls-files 'catalog/*.c' 'importer/*.c' 'shell/*.c' |
 [ ! -s "$log/found" ]
 verdict 'no function of one file is called as those of two others' $?
 
+# What somebody tried and `git add` took with it.
+git ls-files -z | tr '\0' '\n' | grep -vE '^"?(\.ci|catalog|importer|schema|shell|tests)/|^(\.clang-(format|tidy)|\.gitignore|Makefile|README\.md)$' >"$log/found"
+[ ! -s "$log/found" ]
+verdict 'nothing stray at the top' $?
+
 python3 tests/counts.py >"$log/found"
 verdict 'no figure has risen (tests/counts.txt)' $?
 
