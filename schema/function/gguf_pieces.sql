@@ -4,9 +4,9 @@
 -- columns: doc
 -- parameters: :checkpoint, :pieces, :tokenizer_config, :added
 WITH
+  unigram(yes) AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM gguf_architecture(:checkpoint) WHERE arch = 't5')),
   piece(id, token, score, type) AS MATERIALIZED (
     SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:pieces)),
-  unigram(yes) AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM gguf_architecture(:checkpoint) WHERE arch = 't5')),
   decoder(id, token, special) AS MATERIALIZED (
     SELECT CAST(key AS INTEGER), json_extract(value, '$.content'), json_extract(value, '$.special')
     FROM json_each(iif(json_valid(:tokenizer_config), :tokenizer_config, '{}'), '$.added_tokens_decoder')
