@@ -11,7 +11,6 @@
 
 #include <nettle/sha2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/data/kernel/digest.h"
@@ -92,28 +91,31 @@ static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, st
 /* As the sweep over a checkpoint hashes it (digest.h). */
 static enum status give_hash(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
 {
-    const uint64_t count = digest_block_count(tensor_stream_nbytes(s));
-    struct digest_block *blocks = calloc(count + 1, sizeof(*blocks)), hash;
-    struct digest_blocks b = {digest_new(), blocks, 0};
+    struct digest_block done, hash;
+    struct digest_blocks b = {digest_new(), &done, 0};
     struct digest_fold *fold = digest_fold_new();
     struct bytes bytes;
     uint64_t since = 0;
     char text[DIGEST_TEXT];
-    if (!blocks || !b.digest || !fold)
+    if (!b.digest || !fold)
         error_memory(err);
     while (err->status == OK && tensor_stream_next(s, &bytes, err) == OK && bytes.len &&
            keeper_ask(sqlite3_context_db_handle(ctx), bytes.len, &since, err) == OK)
-        digest_blocks_add(&b, bytes.at, bytes.len);
+        for (size_t at = 0, len; at < bytes.len; at += len) { /* no step ends two blocks */
+            len = bytes.len - at < DIGEST_BLOCK ? bytes.len - at : (size_t)DIGEST_BLOCK;
+            digest_blocks_add(&b, bytes.at + at, len);
+            digest_fold_add(fold, &done, (uint64_t)(b.out - &done));
+            b.out = &done;
+        }
     if (err->status == OK) {
         digest_blocks_end(&b);
-        digest_fold_add(fold, blocks, count);
+        digest_fold_add(fold, &done, (uint64_t)(b.out - &done));
         digest_fold_end(fold, &hash);
         digest_print(&hash, text);
         sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
     }
     digest_fold_free(fold);
     digest_free(b.digest);
-    free(blocks);
     return err->status;
 }
 
