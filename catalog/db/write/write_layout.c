@@ -250,6 +250,18 @@ static uint32_t check_column(const struct batch_tensor *t, uint32_t count, int c
                                    : check_texts(texts->at, texts->len, spans, count);
 }
 
+/* Write what is packed of a layout, if anything is, and release it. */
+static void put_packed(struct writer *w, enum writer_statement_id statement, int64_t id,
+                       struct text *packed, struct error *err)
+{
+    if (packed->failed)
+        error_memory(err);
+    else if (packed->len)
+        write_row(w, err, statement, "ib", id,
+                  (struct bytes){(const uint8_t *)packed->at, packed->len});
+    text_release(packed);
+}
+
 static void put_checks(struct writer *w, const struct batch_layout *l, int64_t id,
                        struct error *err)
 {
@@ -263,12 +275,7 @@ static void put_checks(struct writer *w, const struct batch_layout *l, int64_t i
             text_add(&checks, (const char *)&crc, sizeof(crc));
         }
     }
-    if (checks.failed)
-        error_memory(err);
-    else if (checks.len)
-        write_row(w, err, PUT_CHECKS, "ib", id,
-                  (struct bytes){(const uint8_t *)checks.at, checks.len});
-    text_release(&checks);
+    put_packed(w, PUT_CHECKS, id, &checks, err);
     text_release(&room);
 }
 
@@ -308,12 +315,8 @@ static void put_module_sums(struct writer *w, const struct batch_layout *l, int6
                            {1, k->counted ? (int64_t)k->elements : 0, (int64_t)k->nbytes}});
     }
     module_pack_end(&pack, &packed);
-    if (!good || packed.failed)
-        error_memory(err);
-    else
-        write_row(w, err, PUT_MODULE_SUMS, "ib", id,
-                  (struct bytes){(const uint8_t *)packed.at, packed.len});
-    text_release(&packed);
+    packed.failed |= !good;
+    put_packed(w, PUT_MODULE_SUMS, id, &packed, err);
 }
 
 /* The columns that many tensors have alike. */
@@ -331,12 +334,7 @@ static void put_columns(struct writer *w, const struct batch_layout *l, int64_t 
                                                          check_number(t, 3), check_number(t, 4)}});
     }
     column_pack_end(&pack, &packed);
-    if (packed.failed)
-        error_memory(err);
-    else if (packed.len)
-        write_row(w, err, PUT_COLUMNS, "ib", id,
-                  (struct bytes){(const uint8_t *)packed.at, packed.len});
-    text_release(&packed);
+    put_packed(w, PUT_COLUMNS, id, &packed, err);
 }
 
 static void put_layout(struct writer *w, const struct batch_layout *l, int64_t id,

@@ -39,11 +39,6 @@ static struct bytes read_beside(struct arena *arena, const char *path, const cha
     return out;
 }
 
-static bool is_nothing(struct bytes text)
-{
-    return text.len == strlen(NOTHING);
-}
-
 /* Add a piece of SentencePiece's model, a message { 1: text, 2: float score, 3: type }. False: it is none. */
 static bool add_piece(const struct source *s, const struct message_field *piece, struct text *out,
                       struct error *err)
@@ -81,7 +76,7 @@ static struct bytes read_pieces(struct arena *arena, const char *path)
     struct error err = {.offset = NO_OFFSET};
     struct bytes file = read_beside(arena, path, "tokenizer.model"),
                  out = {(const uint8_t *)"[]", 2};
-    if (is_nothing(file))
+    if (file.len == strlen(NOTHING))
         file = read_beside(arena, path, "spiece.model");
     struct message_field field = {0};
     struct source *s = NULL;
@@ -158,7 +153,7 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
     const struct bytes config = read_beside(arena, path, "tokenizer_config.json"),
                        pieces = read_pieces(arena, path);
     struct bytes tokenizer = read_beside(arena, path, "tokenizer.json");
-    if (is_nothing(tokenizer)) {
+    if (tokenizer.len == strlen(NOTHING)) {
         row = db_query(subject->db, err, instead, "ittt", checkpoint, pieces, config,
                        read_beside(arena, path, "added_tokens.json"));
         if (row && db_row(row, DB_READING, err)) {
