@@ -207,7 +207,8 @@ build := $(if $V,,bash tests/building.sh )$(MAKE) --no-print-directory $(paralle
 check_python := /usr/bin/python3
 package := $B/python/ckptdb
 build-python: $(package)/_native.abi3.so
-$(package)/_native.abi3.so: $B/python/_native.c catalog/python/native.c $B/libckptdb.so $B/flags
+$(package)/_native.abi3.so: $B/python/_native.c catalog/python/native.c $B/libckptdb.so $B/flags \
+                            $(wildcard catalog/python/ckptdb/*.py)
 	$(call say,LINK,$@)
 	@mkdir -p $(package)/lib
 	$(Q)ln -sf $(CURDIR)/catalog/python/ckptdb/* $(package)

@@ -24,11 +24,17 @@ import unittest
 import numpy as np
 
 import ckptdb
+import ckptdb.views
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 REAL = os.path.join(TESTS, "fixtures", "real")
 NUMBERS = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1", "U8": "u1",
            "BOOL": "?"}
+
+UNTYPED = ["adafactor_axis.axis", "adafactor_axis.word", "metadata.value", "optax_function.arguments", "optax_function.chain",
+           "optax_slot.dtype", "optax_slot.scope", "optax_slot.shape", "optax_slot.slot", "optax_slot.transformation",
+           "optax_slot.when", "optax_unregistered.transformation", "optax_unregistered.when", "optimizer_candidate.spec",
+           "torch_state.more", "torch_state.rank", "torch_state.slots"]
 
 
 def write(path, arrays, metadata=None):
@@ -408,6 +414,37 @@ class Asking(Case):
             self.assertEqual((table.num_rows, table.column("name")[299999].as_py()), (300001, "name 299999"))
             self.assertEqual(table.column("i").to_pylist()[-1], 300000)
 
+    def test_publish(self):
+        """Without pyarrow it says what to install; with it tests/interop/publish_tables.py has more."""
+        self.checkpoint()
+        out = os.path.join(self.at, "out")
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            with self.assertRaises(ckptdb.Unsupported) as caught:
+                self.db.publish(out)
+            self.assertIn("ckptdb[parquet]", str(caught.exception))
+            self.assertEqual(sorted(os.listdir(self.at)), ["catalog.db", "model.safetensors"])
+            return
+        self.assertEqual(self.db.publish(out)["tensor"], 5)
+        self.assertEqual(pyarrow.parquet.read_table(os.path.join(out, "tensor"))["name"].to_pylist(), list(self.arrays))
+
+    def test_columns_have_types(self):
+        """Every column of the public views: what SQLite does not say is in views.py, or text on purpose."""
+        untyped = {f"{view}.{c.name}" for view in ckptdb.views.names(self.db) for c in ckptdb.views.columns(self.db, view)
+                   if not c.kind}
+        self.assertEqual(sorted(untyped), UNTYPED)
+        checkpoint = self.checkpoint()
+        self.db.hash(checkpoint)
+        self.db.stats(checkpoint)
+        for view in ckptdb.views.names(self.db):
+            listed = ckptdb.views.columns(self.db, view)
+            with contextlib.suppress(ckptdb.Error): # that want a condition
+                for row in self.db.sql(f"SELECT * FROM {view} LIMIT 100"):
+                    for column, value in zip(listed, row):
+                        kinds = {"INTEGER": int, "REAL": float, "TEXT": str}
+                        self.assertTrue(value is None or isinstance(value, kinds.get(column.kind, object)), (view, column, value))
+
     def test_interrupted(self):
         """Ctrl-C ends a statement, and what was raised is what the signal's handler raised."""
         def ring(*_):
@@ -618,7 +655,7 @@ def resident():
 
 
 def load_tests(loader, tests, pattern):
-    for name in ("errors", "rows", "catalog", "maps"):
+    for name in ("errors", "rows", "catalog", "maps", "views", "publish"):
         tests.addTests(doctest.DocTestSuite(importlib.import_module(f"ckptdb.{name}"),
                                             optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL))
     tests.addTests(doctest.DocTestSuite(ckptdb, optionflags=doctest.ELLIPSIS))

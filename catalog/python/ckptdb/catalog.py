@@ -311,6 +311,29 @@ class Catalog:
         self._content(lib.ckptdb_hash, names, progress, twins=not names)
         return self.sql("SELECT * FROM duplicate")
 
+    def publish(self, out: Union[str, "os.PathLike[str]"], views: Optional[Sequence[str]] = None, force: bool = False,
+                progress: Optional[Progress] = None) -> Dict[str, int]:
+        """Write the views as Parquet, for DuckDB, Spark, pandas, Polars; needs pyarrow.
+
+        Parameters
+        ----------
+        out : str or path-like
+            A new folder: OUT/VIEW/run=RUN/part-0.parquet, as Hive names partitions. It appears when it is complete.
+        views : sequence of str, optional
+            None: all whose rows need no arguments, but those of maps and optimizers.
+        force : bool
+            Replace what an earlier call wrote; no other folder.
+        progress : callable, optional
+            Called with ("publishing", done, total); these count views.
+
+        Returns
+        -------
+        dict
+            The rows of each view. All are of one moment, whoever writes meanwhile.
+        """
+        from .publish import publish
+        return publish(self, out, views, force, progress)
+
     # --- maps ---------------------------------------------------------------------------------
 
     @property

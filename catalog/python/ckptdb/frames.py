@@ -1,12 +1,14 @@
 """Rows as tables of pyarrow and pandas: whole columns, without an object for each value."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator
 
 import numpy as np
 
+from . import errors
 from ._native import ffi
 from .rows import INTEGER, NULL, REAL, TEXT
+from .views import shown
 
 if TYPE_CHECKING:
     import pandas
@@ -67,6 +69,43 @@ def strings(column: Any, count: int) -> Any:
     at = ends.tolist()
     return [None if t == NULL else held[a:b].decode("utf-8", "surrogateescape")
             for t, a, b in zip(types.tolist(), at, at[1:])]
+
+
+def record_batches(rows: "Rows", schema: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
+    """The rows that are left, as they are read, in columns of these types."""
+    import pyarrow as pa
+    first = list(rows._pending)
+    if first:
+        yield pa.RecordBatch.from_arrays([fitting(list(c), f) for c, f in zip(zip(*first), schema)], schema=schema)
+    if rows._statement is not None:
+        rows._batch = rows._room(ROWS)
+    while rows._statement is not None:
+        rows._fetch()
+        if rows._batch.rows:
+            yield pa.RecordBatch.from_arrays([typed(rows, i, f) for i, f in enumerate(schema)], schema=schema)
+
+
+def typed(rows: "Rows", i: int, field: "pyarrow.Field") -> Any:
+    """A column of the present batch, of the field's type."""
+    import pyarrow as pa
+    column, count = rows._batch.column[i], rows._batch.rows
+    if column.kinds & 1 << NULL and column.kinds & ~(1 << NULL) in (1 << INTEGER, 1 << REAL):
+        numbers = np.frombuffer(ffi.buffer(column.numbers, count * 8), np.int64 if column.kinds & 1 << INTEGER else np.float64)
+        absent = np.frombuffer(ffi.buffer(column.types, count), np.uint8) == NULL
+        return fitting(pa.array(numbers.copy(), mask=absent), field)
+    return fitting(take(rows, i), field)
+
+
+def fitting(values: Any, field: "pyarrow.Field") -> Any:
+    """A column of numbers, strings or a list as an array of the field's type; what does not fit is refused."""
+    import pyarrow as pa
+    if pa.types.is_string(field.type) and not isinstance(values, pa.LargeStringArray):
+        values = [shown(v) for v in (values if isinstance(values, list) else values.tolist())]
+    try:
+        made = values if isinstance(values, pa.Array) else pa.array(values, field.type if isinstance(values, list) else None)
+        return made.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise errors.Value(f"column {field.name}: {error}") from None
 
 
 def arrow(rows: "Rows") -> "pyarrow.Table":
