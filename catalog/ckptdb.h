@@ -235,6 +235,13 @@ enum ckptdb_status ckptdb_forget(ckptdb *, const int64_t *checkpoints, size_t co
 enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_place, bool dry_run,
                                    uint64_t *checkpoints, struct ckptdb_error *);
 
+/* --- catalogs as files ----------------------------------------------------------------------- */
+
+/* Write a copy of the catalog to `path`: one state of it, whatever others write meanwhile, without the
+ * room that what was dropped has left. It appears complete or not at all. CKPTDB_ARGUMENT: something is
+ * at `path`, and not to be replaced (`force`), or it is this catalog. */
+enum ckptdb_status ckptdb_snapshot(ckptdb *, const char *path, bool force, struct ckptdb_error *);
+
 /* --- finding ------------------------------------------------------------------------------- */
 
 /* The checkpoint that a person means: its name, an id, a path or its last components, a folder that

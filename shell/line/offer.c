@@ -399,6 +399,7 @@ static const struct {
     {"PATH", offer_files},
     {"FILE", offer_files},
     {"OUT", offer_files},
+    {"CATALOG", offer_files},
     {"OLD", offer_files},
     {"NEW", offer_files},
     {"COMMAND", offer_command_names},

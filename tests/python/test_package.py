@@ -167,6 +167,15 @@ class Catalogs(Case):
             ckptdb.open_file(__file__)
         self.assertIn("test_package.py", str(caught.exception))
 
+    def test_copies_the_catalog(self):
+        copy = os.path.join(self.at, "copy.db")
+        self.db.snapshot(copy)
+        with self.assertRaises(ckptdb.Argument):
+            self.db.snapshot(copy)
+        self.db.snapshot(copy, force=True)
+        with ckptdb.open(copy, "r") as other:
+            self.assertEqual([c.path for c in other.checkpoints()], [c.path for c in self.db.checkpoints()])
+
     def test_forgets(self):
         ck = self.checkpoint()
         self.db.forget(ck)

@@ -146,6 +146,14 @@ enum status staging_create(struct staging *s, const char *name, uint64_t size, s
     return err->status;
 }
 
+char *staging_path(const struct staging *s, const char *name)
+{
+    struct text path = {0};
+    text_add(&path, s->path, (size_t)(s->name - s->path));
+    text_addf(&path, "%s/%s", s->temporary, name);
+    return text_steal(&path);
+}
+
 /* --- files that stay open ---------------------------------------------------------------- */
 
 /* The slot of a file, else the least recently used slot that is free, else NULL. The caller

@@ -45,6 +45,9 @@ uint64_t staging_copy(struct staging *, const char *name, uint64_t offset, struc
 /* Write a whole file, and create the folders above it. Any number of threads. */
 enum status staging_put(struct staging *, const char *name, struct bytes bytes, struct error *err);
 
+/* The path of a file of the folder, for who opens files itself; free() it. NULL: no memory. */
+char *staging_path(const struct staging *, const char *name);
+
 /* Wait until all bytes of that file, or of all files, are on the disk. */
 void staging_sync_file(struct staging *, const char *name, struct error *err);
 enum status staging_sync(struct staging *, struct error *err);

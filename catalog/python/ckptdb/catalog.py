@@ -198,6 +198,11 @@ class Catalog:
             calls.call(lib.ckptdb_relocate, db, calls.c_text(old), calls.c_text(new), dry_run, count)
         return int(count[0])
 
+    def snapshot(self, path: Union[str, "os.PathLike[str]"], force: bool = False) -> None:
+        """Copy the catalog to a file, as one state of it, also while others write it; `force` replaces what is there."""
+        with self._using() as db:
+            calls.call(lib.ckptdb_snapshot, db, calls.c_text(os.path.expanduser(path)), force)
+
     # --- finding ------------------------------------------------------------------------------
 
     def _id(self, name: Named) -> int:
