@@ -26,7 +26,7 @@ try snapshot
 "$CKPTDB_BIN" -d absent.db snapshot new.db; echo "status $?"
 head -c 200000 /dev/zero >foreign.db
 "$CKPTDB_BIN" -d foreign.db snapshot new.db 2>&1 | sed 's/: .*//'
-ls -A | grep -v -e models -e foreign
+printf '%s\n' .tmp* ./*.db*
 rm half.db-journal
 echo '--- from memory, and read-only'
 try -d :memory: -c '.import models' -c '.snapshot memory.db'
