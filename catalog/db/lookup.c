@@ -259,6 +259,7 @@ static enum status take_file_if_any(struct finding *f, uint32_t position, struct
     if (found > 0) {
         const bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
         out->path = lookup_keep_text(f, l->file, 0);
+        out->position = position;
         out->present = out->checked = known;
         out->identity = db_identity(l->file, 1);
         out->base = lookup_number(l->file, 5);

@@ -123,11 +123,10 @@ static void plan_append(struct export_plan *p, const struct stored_tensor *s, bo
     t.to = t.from;
     if (dtype)
         dtype_called(keep_text(p, dtype), &t.to);
-    if (s->extent_count) {
-        t.source_file = s->extents[0].file;
-        t.source_offset = s->extents[0].offset;
-        if (t.plain && t.source_file < s->file_count)
-            t.source_offset += s->files[t.source_file].base;
+    if (s->extent_count && s->extents[0].file < s->file_count) {
+        const struct stored_file *file = &s->files[s->extents[0].file];
+        t.source_file = file->position;
+        t.source_offset = s->extents[0].offset + (t.plain ? file->base : 0);
     }
     p->inexact += is_inexact(&t.to);
     free(p->order);

@@ -84,9 +84,10 @@ struct extent {
 struct stored_file {
     const char *path; /* absolute */
     struct file_identity identity;
-    uint64_t base; /* added to every extent's offset, in bytes */
-    bool checked;  /* has an identity to check before reading */
-    bool present;  /* false: was missing at import */
+    uint64_t base;     /* added to every extent's offset, in bytes */
+    uint32_t position; /* in the list of the checkpoint's files; a tensor's list has its own only */
+    bool checked;      /* has an identity to check before reading */
+    bool present;      /* false: was missing at import */
 };
 
 struct stored_tensor {
