@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/data/codec/base64.h"
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/convert/convert.h"
-#include "importer/array/base64.h"
 #include "importer/array/zarr_value.h"
 
 #define ELEMENT_BYTES 8192 /* of the widest fixed-size element: void65528 */

@@ -1,10 +1,11 @@
--- gguf_model.sql - gguf_model(checkpoint, tokenizer, tokenizer_config, pieces): what llama.cpp wants to be told of a model of
+-- gguf_model.sql - gguf_model(checkpoint, tokenizer, tokenizer_config, pieces, charsmap): what llama.cpp wants to be told of a model of
 -- Hugging Face: what config.json says (gguf_config), and the tokenizer, from the texts of tokenizer.json and
--- tokenizer_config.json beside the checkpoint ('{}': not there) and tokenizer.model's pieces ([[TEXT, SCORE, TYPE], ...]), in the order in which it is written. `value` NULL: llama.cpp
+-- tokenizer_config.json beside the checkpoint ('{}': not there) and tokenizer.model's pieces ([[TEXT, SCORE, TYPE], ...])
+-- and charsmap (a blob; of no bytes: not there), in the order in which it is written. `value` NULL: llama.cpp
 -- needs it, and they do not say it. No rows: no architecture to which a shipped map leads. Names, types and defaults are
 -- as in llama.cpp's conversion.
 -- columns: ord, key, type, value
--- parameters: :checkpoint, :tokenizer, :tokenizer_config, :pieces
+-- parameters: :checkpoint, :tokenizer, :tokenizer_config, :pieces, :charsmap
 WITH
   model(arch) AS MATERIALIZED (SELECT arch FROM gguf_architecture(:checkpoint)),
   config(key, value) AS (SELECT key, value FROM metadata WHERE checkpoint_id = known_checkpoint(:checkpoint)),
@@ -12,7 +13,7 @@ WITH
     SELECT coalesce((SELECT value FROM config WHERE key = 'config.json:vocab_size' AND typeof(value) = 'integer'), 0)),
   text(doc, settings) AS MATERIALIZED (
     SELECT iif(json_valid(:tokenizer), :tokenizer, '{}'), iif(json_valid(:tokenizer_config), :tokenizer_config, '{}')),
-  tokenizer AS MATERIALIZED (SELECT kind, unknown, regex FROM gguf_tokenizer(:tokenizer)),
+  tokenizer AS MATERIALIZED (SELECT kind, unknown, regex, charsmap FROM gguf_tokenizer(:tokenizer)),
   vocabulary AS MATERIALIZED (SELECT id, token FROM gguf_vocabulary(:tokenizer)),
   tokens AS MATERIALIZED (
     SELECT id, token, type, score FROM gguf_tokens(:tokenizer, (SELECT n FROM embedding))),
@@ -59,6 +60,9 @@ UNION ALL
 SELECT 45, 'tokenizer.ggml.merges', 'str[]',
        (SELECT iif(sum(typeof(merge) <> 'text'), NULL, json_group_array(merge)) FROM merges HAVING count(*))
 FROM model, tokenizer WHERE kind = 'gpt2'
+UNION ALL
+SELECT 46, 'tokenizer.ggml.precompiled_charsmap', 'u8[]', charsmap
+FROM (SELECT iif(length(:charsmap), :charsmap, charsmap) AS charsmap FROM tokenizer, model WHERE kind = 't5') WHERE charsmap IS NOT NULL
 UNION ALL SELECT ord, 'tokenizer.ggml.' || key, 'u32', id FROM roles, model WHERE typeof(id) = 'integer' AND id BETWEEN 0 AND 4294967295
 UNION ALL
 SELECT 80, 'tokenizer.ggml.' || iif(key = 'add_prefix_space', 'add_space_prefix', key), 'bool', type

@@ -1,6 +1,7 @@
 -- gguf_tokenizer.sql - gguf_tokenizer(tokenizer): what the text of a tokenizer.json is: `kind` as llama.cpp calls it, the token
--- for what is unknown, whether bytes are tokens, and the expression that splits texts.
--- columns: kind, fallback, unknown, regex
+-- for what is unknown, whether bytes are tokens, and the expression that splits texts, and in
+-- base64 what Unigram's normalizer makes of characters.
+-- columns: kind, fallback, unknown, regex, charsmap
 -- parameters: :tokenizer
 WITH text(doc) AS MATERIALIZED (SELECT iif(json_valid(:tokenizer), :tokenizer, '{}'))
 SELECT CASE WHEN json_extract(doc, '$.model.type') = 'WordPiece' THEN 'bert'
@@ -12,5 +13,6 @@ SELECT CASE WHEN json_extract(doc, '$.model.type') = 'WordPiece' THEN 'bert'
        coalesce(json_extract(doc, '$.model.unk_token'),
                 json_extract(doc, '$.model.vocab[' || json_extract(doc, '$.model.unk_id') || '][0]')) AS unknown,
        coalesce((SELECT atom FROM json_tree(doc, '$.pre_tokenizer') WHERE key = 'Regex'),
-                (SELECT 'none' FROM json_tree(doc, '$.pre_tokenizer') WHERE key = 'use_regex' AND type = 'false')) AS regex
+                (SELECT 'none' FROM json_tree(doc, '$.pre_tokenizer') WHERE key = 'use_regex' AND type = 'false')) AS regex,
+       (SELECT atom FROM json_tree(doc, '$.normalizer') WHERE key = 'precompiled_charsmap' AND type = 'text') AS charsmap
 FROM text

@@ -57,6 +57,7 @@ folder("t5", {"model_type": "t5", "d_model": 16, "d_ff": 32, "d_kv": 8, "num_lay
               "layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 32, "decoder_start_token_id": 0, "vocab_size": 6,
               "eos_token_id": 1, "pad_token_id": 0},
        {"added_tokens": added((0, "<pad>", True), (1, "</s>", True), (4, "<extra_id_0>", True)),
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled", "precompiled_charsmap": "AAH/gEE="}]},
         "model": {"type": "Unigram", "unk_id": 2, "vocab": [["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0], ["\u2581a", -2.5], ["<extra_id_0>", 0.0]]}},
        {"unk_token": "<unk>"})
 def varint(n):
@@ -84,7 +85,8 @@ for name, tokenizer, model, settings in (
 for name, config, model, file, more in (
         ("pieces", {**LLAMA, "bos_token_id": 1}, pieces(*PIECES[:6], ("<|tool|>", 0, 1), ("\u2581\u2581", 0, 4)), "tokenizer.model", {"<tool>": 8}),
         ("pieces_t5", {"model_type": "t5", "vocab_size": 7, "eos_token_id": 1, "pad_token_id": 0},
-         pieces(("<pad>", 0, 3), ("</s>", 0, 3), ("<unk>", 0, 2), ("\u2581a", -2.5, 1)), "spiece.model", {"<extra_id_0>": 4})):
+         pieces(("<pad>", 0, 3), ("</s>", 0, 3), ("<unk>", 0, 2), ("\u2581a", -2.5, 1), rest=b"\x1a\x0a\x0a\x02no\x12\x04\x00\xff\x80A"), "spiece.model",
+         {"<extra_id_0>": 4})):
     folder(name, config, None, {"unk_token": "<unk>", "add_prefix_space": False, "added_tokens_decoder": {
         "7": {"content": "\u2581\u2581", "special": False}, "x": {"content": "y"}, "6": {"content": "<|tool|>", "special": True}}
         if name == "pieces" else {}})
@@ -116,6 +118,11 @@ echo '--- vocabularies that are none'
 for n in 0 1 2 3 4; do
     try export odd$n/model.safetensors odd$n.gguf --dry-run 2>&1 | grep 'looks for what'
 done
+echo '--- a charsmap that is none is told; what a person states counts'
+sed -i 's/AAH.gEE=/AAH_gEE=/' t5/tokenizer.json
+try export t5/model.safetensors t5.gguf --rename w=token_embd.weight --force
+try export t5/model.safetensors t5.gguf --rename w=token_embd.weight --meta 'tokenizer.ggml.precompiled_charsmap:u8[]=[1,2]' --force &&
+    dump t5.gguf | grep charsmap
 echo '--- positions stretched as in Llama 3: a tensor, where layers are called as llama.cpp does'
 try export Llama-3/model.safetensors rope.gguf --rename w=blk.0.attn_q.weight && dump rope.gguf | grep -E 'tensors|F' && "$CKPTDB_BIN" import rope.gguf
 "$CKPTDB_BIN" get ./rope.gguf rope_freqs.weight

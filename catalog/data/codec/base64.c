@@ -1,4 +1,4 @@
-#include "importer/array/base64.h"
+#include "catalog/data/codec/base64.h"
 
 size_t base64_decode(struct bytes text, uint8_t *out, size_t room)
 {

@@ -7,6 +7,7 @@
 
 #include "catalog/base/json.h"
 #include "catalog/base/strmap.h"
+#include "catalog/data/codec/base64.h"
 #include "catalog/data/convert/float_format.h"
 #include "catalog/db/statement.h"
 #include "catalog/export/format/gguf_header.h"
@@ -384,6 +385,28 @@ static bool make_rope(struct gguf_facts *f, const char *value)
     return made;
 }
 
+/* State bytes, which the column has or says in base64, as the list of u8 that they are. */
+static bool state_bytes(struct gguf_facts *f, const char *key, sqlite3_stmt *row, int column)
+{
+    const bool coded = sqlite3_column_type(row, column) == SQLITE_TEXT;
+    struct bytes bytes = {sqlite3_column_blob(row, column),
+                          (size_t)sqlite3_column_bytes(row, column)};
+    uint8_t *room = coded ? arena_room(f->arena, bytes.len) : NULL;
+    struct text text = {0};
+    if (coded)
+        bytes = (struct bytes){room, room ? base64_decode(bytes, room, bytes.len) : SIZE_MAX};
+    if (bytes.len != SIZE_MAX) {
+        struct gguf_fact *fact = fact_of(f, key, strlen(key));
+        fact->type = GGUF_ARRAY;
+        fact->elements = GGUF_U8;
+        text_le(&text, GGUF_U8, 4);
+        put_gguf_string(&text, bytes.at, bytes.len);
+        keep_value(f, fact, &text);
+    }
+    text_release(&text);
+    return bytes.len != SIZE_MAX;
+}
+
 /* State what a model of Hugging Face says, and keep the keys that it needs and does not say. */
 static void take_model(struct gguf_facts *f, const struct export_subject *subject)
 {
@@ -392,10 +415,14 @@ static void take_model(struct gguf_facts *f, const struct export_subject *subjec
         struct kind kind;
         const char *key = (const char *)sqlite3_column_text(row, 0);
         const char *type = (const char *)sqlite3_column_text(row, 1);
-        const char *value = (const char *)sqlite3_column_text(row, 2);
-        if (key && type && kind_called(type, strlen(type), &kind) &&
-            (!value ||
-             !(strcmp(key, TENSOR_ROPE) ? state(f, key, kind, value) : make_rope(f, value))))
+        if (!key || !type || !kind_called(type, strlen(type), &kind))
+            continue;
+        const bool bytes = kind.array && kind.type == GGUF_U8;
+        const char *value = bytes ? NULL : (const char *)sqlite3_column_text(row, 2);
+        const bool stated = bytes                                    ? state_bytes(f, key, row, 2)
+                            : value && strcmp(key, TENSOR_ROPE) != 0 ? state(f, key, kind, value)
+                                                                     : value && make_rope(f, value);
+        if (!stated)
             *PUSH(f->arena, f->wanted, f->wanting, f->wanted_space) =
                 arena_copy(f->arena, key, strlen(key));
     }

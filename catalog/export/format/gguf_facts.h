@@ -12,7 +12,7 @@
 
 /*
  * What llama.cpp looks for and the files of a model of Hugging Face say (gguf_model.c), as rows of key, type and
- * value; NULL: the last checkpoint is not such a model. To be finalized before the arena goes.
+ * value (of u8[]: a blob, or base64); NULL: the last checkpoint is not such a model. To be finalized before the arena goes.
  */
 sqlite3_stmt *gguf_model(const struct export_subject *, struct arena *, struct error *err);
 

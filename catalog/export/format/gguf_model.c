@@ -70,32 +70,57 @@ static bool add_piece(const struct source *s, const struct message_field *piece,
     return err->status == OK && isfinite(float_of(score)) && len && type >= 1 && type <= 6;
 }
 
-/* The pieces of SentencePiece's model: [[TEXT, SCORE, TYPE], ...]. "[]": it is not there, or damaged. */
-static struct bytes read_pieces(struct arena *arena, const char *path)
+/* What is taken of SentencePiece's model. */
+struct sentence {
+    struct bytes pieces;   /* [[TEXT, SCORE, TYPE], ...]; "[]": it is not there, or damaged */
+    struct bytes charsmap; /* what its normalizer makes of characters; len 0: it states nothing */
+};
+
+/* Take the charsmap of a normalizer, a message { 1: name, 2: charsmap, ... }. */
+static void read_normalizer(const struct source *s, const struct message_field *normalizer,
+                            struct arena *arena, struct bytes *out, struct error *err)
+{
+    struct message inner = message_over(s);
+    struct message_field field = {0};
+    inner.at = normalizer->at;
+    inner.end = normalizer->at + normalizer->len;
+    while (message_next(&inner, &field, err) == OK && field.number)
+        if (field.number == 2 && field.wire == WIRE_BYTES && field.len) {
+            uint8_t *room = arena_room(arena, (size_t)field.len);
+            if (room && source_read(s, field.at, room, (size_t)field.len, err) == OK)
+                *out = (struct bytes){room, (size_t)field.len};
+        }
+}
+
+static struct sentence read_sentence(struct arena *arena, const char *path)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct bytes file = read_beside(arena, path, "tokenizer.model"),
-                 out = {(const uint8_t *)"[]", 2};
+    const struct sentence nothing = {{(const uint8_t *)"[]", 2}, {(const uint8_t *)"", 0}};
+    struct sentence out = nothing;
+    struct bytes file = read_beside(arena, path, "tokenizer.model");
     if (file.len == strlen(NOTHING))
         file = read_beside(arena, path, "spiece.model");
     struct message_field field = {0};
     struct source *s = NULL;
     struct text text = {0};
     if (source_open_memory(path, file, false, &s, &err) != OK)
-        return out;
+        return nothing;
     struct message m = message_over(s);
     bool good = text_addc(&text, '[');
     while (good && message_next(&m, &field, &err) == OK && field.number) {
+        if (field.number == 3 && field.wire == WIRE_BYTES)
+            read_normalizer(s, &field, arena, &out.charsmap, &err);
         if (field.number != 1 || field.wire != WIRE_BYTES)
             continue;
         text_adds(&text, text.len > 1 ? "," : "");
         good = add_piece(s, &field, &text, &err);
     }
-    if (text_addc(&text, ']') && good && err.status == OK)
-        out = (struct bytes){(const uint8_t *)text_keep(&text, arena), text.len};
+    good = text_addc(&text, ']') && good && err.status == OK;
+    if (good)
+        out.pieces = (struct bytes){(const uint8_t *)text_keep(&text, arena), text.len};
     text_release(&text);
     source_close(s);
-    return out;
+    return good ? out : nothing;
 }
 
 /* Tell what gives the tensors the names that llama.cpp looks for, if none has one. */
@@ -139,7 +164,7 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
     static const char where[] =
         "SELECT path, map FROM checkpoint CROSS JOIN gguf_architecture(id) WHERE id = ?1";
     static const char instead[] = "SELECT doc FROM gguf_pieces(?1, ?2, ?3, ?4)";
-    static const char facts[] = "SELECT key, type, value FROM gguf_model(?1, ?2, ?3, ?4)";
+    static const char facts[] = "SELECT key, type, value FROM gguf_model(?1, ?2, ?3, ?4, ?5)";
     const int64_t checkpoint = subject->checkpoint[subject->checkpoints - 1];
     sqlite3_stmt *row = db_query(subject->db, err, where, "i", checkpoint);
     const char *path = NULL;
@@ -150,11 +175,11 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
     sqlite3_finalize(row);
     if (!path || err->status != OK)
         return NULL;
-    const struct bytes config = read_beside(arena, path, "tokenizer_config.json"),
-                       pieces = read_pieces(arena, path);
+    const struct bytes config = read_beside(arena, path, "tokenizer_config.json");
+    const struct sentence model = read_sentence(arena, path);
     struct bytes tokenizer = read_beside(arena, path, "tokenizer.json");
     if (tokenizer.len == strlen(NOTHING)) {
-        row = db_query(subject->db, err, instead, "ittt", checkpoint, pieces, config,
+        row = db_query(subject->db, err, instead, "ittt", checkpoint, model.pieces, config,
                        read_beside(arena, path, "added_tokens.json"));
         if (row && db_row(row, DB_READING, err)) {
             tokenizer.len = (size_t)sqlite3_column_bytes(row, 0);
@@ -165,5 +190,6 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
     }
     if (err->status != OK)
         return NULL;
-    return db_query(subject->db, err, facts, "ittt", checkpoint, tokenizer, config, pieces);
+    return db_query(subject->db, err, facts, "itttb", checkpoint, tokenizer, config, model.pieces,
+                    model.charsmap);
 }

@@ -40,9 +40,9 @@
 #include <string.h>
 
 #include "catalog/base/limits.h"
+#include "catalog/data/codec/base64.h"
 #include "catalog/data/model/dtype.h"
 #include "catalog/data/model/tensor.h"
-#include "importer/array/base64.h"
 #include "importer/job/name_tree.h"
 
 #define LEAVES_KEY "__jax_leaf_ids"
