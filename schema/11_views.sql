@@ -69,12 +69,14 @@ FROM _checkpoint_tensors t
 WHERE t.module;
 
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a query over all
--- tensors, such as sum(nbytes * checkpoints), reads each layout once.
+-- tensors, such as sum(nbytes * checkpoints), reads each layout once. ID_OWNER finds the layouts of what a join found
+-- by its name.
 CREATE VIEW by_name AS
 SELECT t.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
 FROM (SELECT layout, count(*) AS checkpoints FROM _checkpoints GROUP BY layout) l
 JOIN _layout_tensors t
-  ON t.id BETWEEN ID_FIRST(l.layout) AND ID_LAST(l.layout);
+  ON t.id BETWEEN ID_FIRST(l.layout) AND ID_LAST(l.layout)
+ AND l.layout = ID_OWNER(t.id);
 
 -- In connections of the program the table `tensor` answers it (sql_cover_views()), so that a LIMIT stops
 -- early.

@@ -219,6 +219,10 @@ static void await_creation(sqlite3 *db, const struct db_wait *wait, struct error
     }
 }
 
+/* A join by name finds a name on one page of each layout, and the next name on the same pages: of a thousand layouts
+ * they stay. */
+#define CACHE_KIB 16384
+
 /* SQLite sorts as many rows as fit into its cache, then merges the runs. With a cache that fits
  * into the processor's, that takes half the time. */
 #define SORT_KIB 4096
@@ -403,7 +407,8 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
     /* trusted_schema stays on, because views need JSON functions, which SQLite 3.40 does not
      * declare innocuous. Functions that read files are DIRECTONLY, so a foreign schema cannot
      * call them. */
-    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) == OK) {
+    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) == OK &&
+        db_size_cache(db, -CACHE_KIB, err) == OK) {
         page_sums_load(db, "main");
         check_identity(db, path, mode, wait, err);
     }

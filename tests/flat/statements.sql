@@ -337,6 +337,10 @@ SELECT module, tensors, nbytes FROM by_folded_module WHERE checkpoint_id = {cid}
 SELECT sum(checkpoints), sum(nbytes * checkpoints) FROM by_name WHERE name GLOB '*self_attn*weight';
 -- 3 by_name with tensor
 SELECT b.name, count(*) FROM by_name b JOIN tensor t ON t.name = b.name AND t.shape = b.shape WHERE b.name = {name} GROUP BY b.name;
+-- 3 by_name of a checkpoint's names
+SELECT count(*), sum(b.checkpoints) FROM by_name b JOIN tensor t ON t.name = b.name WHERE t.checkpoint_id = {cid};
+-- 3 by_name of a checkpoint's names, dtypes and shapes
+SELECT t.name, b.checkpoints FROM tensor t JOIN by_name b ON b.name = t.name AND b.shape = t.shape AND b.dtype = t.dtype WHERE t.checkpoint = {checkpoint};
 -- 3 the largest of all
 SELECT nbytes FROM largest ORDER BY nbytes DESC LIMIT 20;
 -- 3 the largest of one checkpoint, of the view
