@@ -66,11 +66,13 @@ for n in 1 2; do cp "$TESTS/fixtures/safetensors_index/y_two/model-0000$n-of-000
 try -d shards.db import shards
 try -d shards.db "SELECT name, format, tensors FROM checkpoint ORDER BY name"
 
-echo "--- a filter of the registry that is not undone says whose plugin undoes it"
+echo "--- a filter of the registry that is not undone says whose plugin undoes it; where a library is missing, who has it"
 python3 - "$TESTS/fixtures/hdf5/n_unsupported_filter.h5" <<'END'
 import sys
 data = open(sys.argv[1], "rb").read()
 at = data.index(bytes([0x4D, 0x01]) + bytes([8]))
-open("blosc2.h5", "wb").write(data[:at] + (32026).to_bytes(2, "little") + data[at + 2:])
+for name, number in ("sz3", 32024), ("blosc2", 32026):
+    open(name + ".h5", "wb").write(data[:at] + number.to_bytes(2, "little") + data[at + 2:])
 END
-try import blosc2.h5
+try import sz3.h5
+try hash blosc2.h5

@@ -8,6 +8,7 @@ The seed is printed; one that failed can be given again. The last line is "N pas
 """
 import ctypes
 import hashlib
+import importlib.util
 import io
 import json
 import os
@@ -28,6 +29,10 @@ try:
     import hdf5plugin
 except ImportError:
     hdf5plugin = None
+
+LIBBLOSC2 = importlib.util.find_spec("blosc2")  # not imported: h5py's plugin has a Blosc2 of its own
+if LIBBLOSC2:
+    os.environ["LD_LIBRARY_PATH"] = os.path.dirname(LIBBLOSC2.origin) + "/lib"
 
 CKPTDB = os.path.abspath(sys.argv[1])
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEED") or random.randrange(1 << 32))
@@ -334,6 +339,24 @@ def plugins(f):
         f.create_dataset(f"q{i}", data=array("float64", (77,)), chunks=(30,), **kw)
 
 
+def blosc2_chunks(f):
+    """Blosc2: each codec and filter; chunks of one block, of padded blocks, of zeros, and such as do not shrink."""
+    f["plain"] = 1
+    if not hdf5plugin or not LIBBLOSC2:
+        return print("blosc2_chunks: the Python packages hdf5plugin and blosc2 are not installed: skipped")
+    kinds = [hdf5plugin.Blosc2(), hdf5plugin.Blosc2("zstd", 5, hdf5plugin.Blosc2.BITSHUFFLE),
+             hdf5plugin.Blosc2("zlib", filters=hdf5plugin.Blosc2.NOFILTER), hdf5plugin.Blosc2("blosclz", 0),
+             hdf5plugin.Blosc2("lz4hc", 9, hdf5plugin.Blosc2.DELTA)]
+    for i, kw in enumerate(kinds):
+        few = rng.integers(0, 99, (int(rng.integers(260, 1100)), int(rng.integers(260, 700))))
+        f.create_dataset(f"padded{i}", data=few.astype("f4"), chunks=tuple(n - n // 5 for n in few.shape), **kw)
+        f.create_dataset(f"one{i}", data=array("float64", (777,)), chunks=(300,), **kw)
+        f.create_dataset(f"four{i}", data=rng.integers(0, 9, (7, 9, 5, 11)).astype("i2"), chunks=(5, 4, 3, 7), **kw)
+        f.create_dataset(f"deep{i}", data=rng.integers(0, 9, (70, 90, 33)).astype("f8"), chunks=(69, 81, 31), **kw)
+        f.create_dataset(f"zeros{i}", data=np.zeros((70, 90)), chunks=(50, 40), **kw)
+        f.create_dataset(f"equal{i}", data=np.full((70, 90), 7.5), chunks=(50, 40), **kw)
+
+
 def tree(f):
     """Many groups, many names in one, hard links, empty groups."""
     for i in range(300):
@@ -364,7 +387,7 @@ def attributes(f):
     f.attrs["names"] = [f"layer_{i}".encode() for i in range(int(rng.integers(1, 3000)))]
 
 
-H5_CASES = [every_dtype, chunks, large_indexes, early, masks, packed, plugins, tree, attributes]
+H5_CASES = [every_dtype, chunks, large_indexes, early, masks, packed, plugins, blosc2_chunks, tree, attributes]
 
 
 def keras_files():

@@ -10,6 +10,7 @@
  *   zlib:N      a zlib stream
  *   zstd:N      one or more Zstandard frames
  *   blosc:N     a Blosc 1 frame
+ *   blosc2:N    a Blosc2 contiguous frame of one chunk
  *   lz4:N       the decoded size in 4 bytes, and an LZ4 block
  *   bz2:N       one or more bzip2 streams
  *   lzma:N      one or more .xz streams, or one of .lzma
@@ -104,7 +105,8 @@ struct codec {
      * `room`, they were not written; room + 1 may stand for any such number. */
     enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
                           size_t *made, struct error *err);
-    bool in_place; /* `out` may be in.at if as many bytes come out as go in */
+    unsigned padded; /* a compressor's input may be so many times its output; 0: once */
+    bool in_place;   /* `out` may be in.at if as many bytes come out as go in */
     /* Cut off what is not data at either end of `bytes`. */
     enum status (*trim)(const struct codec_step *step, struct bytes *bytes, struct error *err);
     /* Memory that decoding to `out` bytes needs besides the output. NULL: only the state, at

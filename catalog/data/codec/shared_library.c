@@ -64,12 +64,11 @@ static const void *library_of(struct library *l, const struct codec_step *step, 
     bool loaded = l->loaded;
     if (!loaded && err && *l->why)
         error_set(err, ERR_IO, step->name, step->offset,
-                  "%s needs %s (Debian package %s), which cannot be loaded: %s", step->codec,
-                  l->names[0], l->package, l->why);
+                  "%s needs %s (%s), which cannot be loaded: %s", step->codec, l->names[0],
+                  l->package, l->why);
     else if (!loaded && err)
-        error_set(err, ERR_IO, step->name, step->offset,
-                  "%s needs %s, which is not installed (Debian package %s)", step->codec,
-                  l->names[0], l->package);
+        error_set(err, ERR_IO, step->name, step->offset, "%s needs %s, which is not installed (%s)",
+                  step->codec, l->names[0], l->package);
     pthread_mutex_unlock(&lock);
     return loaded ? l->functions : NULL;
 }
@@ -86,12 +85,20 @@ static const void *library_of(struct library *l, const struct codec_step *step, 
         return library_of(&library, step, err);                                                    \
     }
 
-LIBRARY(libdeflate, library_deflate, LIBDEFLATE_FUNCTIONS, "libdeflate0", "libdeflate.so.0",
-        "libdeflate.so")
-LIBRARY(libzstd, library_zstd, ZSTD_FUNCTIONS, "libzstd1", "libzstd.so.1", "libzstd.so")
-LIBRARY(liblz4, library_lz4, LZ4_FUNCTIONS, "liblz4-1", "liblz4.so.1", "liblz4.so")
-LIBRARY(libbz2, library_bz2, BZIP2_FUNCTIONS, "libbz2-1.0", "libbz2.so.1.0", "libbz2.so.1",
-        "libbz2.so")
-LIBRARY(liblzma, library_lzma, LZMA_FUNCTIONS, "liblzma5", "liblzma.so.5", "liblzma.so")
-LIBRARY(libblosc, library_blosc, BLOSC_FUNCTIONS, "libblosc1", "libblosc.so.1", "libblosc.so")
-LIBRARY(libaec, library_aec, AEC_FUNCTIONS, "libaec0", "libaec.so.0", "libaec.so")
+LIBRARY(libdeflate, library_deflate, LIBDEFLATE_FUNCTIONS, "Debian package libdeflate0",
+        "libdeflate.so.0", "libdeflate.so")
+LIBRARY(libzstd, library_zstd, ZSTD_FUNCTIONS, "Debian package libzstd1", "libzstd.so.1",
+        "libzstd.so")
+LIBRARY(liblz4, library_lz4, LZ4_FUNCTIONS, "Debian package liblz4-1", "liblz4.so.1", "liblz4.so")
+LIBRARY(libbz2, library_bz2, BZIP2_FUNCTIONS, "Debian package libbz2-1.0", "libbz2.so.1.0",
+        "libbz2.so.1", "libbz2.so")
+LIBRARY(liblzma, library_lzma, LZMA_FUNCTIONS, "Debian package liblzma5", "liblzma.so.5",
+        "liblzma.so")
+LIBRARY(libblosc, library_blosc, BLOSC_FUNCTIONS, "Debian package libblosc1", "libblosc.so.1",
+        "libblosc.so")
+LIBRARY(libblosc2, library_blosc2, BLOSC2_FUNCTIONS,
+        "of the Python package blosc2, to be found by LD_LIBRARY_PATH; or hdf5plugin and `h5repack "
+        "-f GZIP=4` write a file that needs none",
+        "libblosc2.so", "libblosc2.so.9", "libblosc2.so.8", "libblosc2.so.7", "libblosc2.so.6",
+        "libblosc2.so.5", "libblosc2.so.4", "libblosc2.so.3", "libblosc2.so.2")
+LIBRARY(libaec, library_aec, AEC_FUNCTIONS, "Debian package libaec0", "libaec.so.0", "libaec.so")

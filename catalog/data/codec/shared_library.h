@@ -2,8 +2,8 @@
  * shared_library.h - the compression libraries, each loaded when it is first needed: the program starts
  * faster, and runs without a library as long as no file needs it.
  *
- * Each function returns the library's functions, or NULL and an error that names the Debian
- * package to install (`err` NULL: no error is set). The error is ERR_IO, since it may pass: the
+ * Each function returns the library's functions, or NULL and an error that names the package to
+ * install (`err` NULL: no error is set). The error is ERR_IO, since it may pass: the
  * library can be installed. Any thread may call them at any time; a library stays loaded.
  */
 #ifndef CKPTDB_SHARED_LIBRARY_H
@@ -19,6 +19,18 @@
 #include <zstd_errors.h>
 
 #include "catalog/data/codec/codec.h"
+
+/* Blosc2, of which Debian 12 has no headers: what is used here, alike in all versions. A version
+ * whose struct is longer reads zeros. */
+struct blosc2_dparams {
+    int nthreads;
+    void *schunk, *postfilter, *postparams;
+    int32_t typesize;
+    uint64_t later[8];
+};
+void *blosc2_create_dctx(struct blosc2_dparams params);
+void blosc2_free_ctx(void *context);
+int blosc2_decompress_ctx(void *context, const void *in, int32_t in_len, void *out, int32_t room);
 
 #define FUNCTION(lib, f, name) __typeof__(f) *name;
 
@@ -59,6 +71,10 @@
 #define BLOSC_FUNCTIONS(F)                                                                         \
     F(libblosc, blosc_decompress_ctx, decompress)                                                  \
     F(libblosc, blosc_compress_ctx, encode)
+#define BLOSC2_FUNCTIONS(F)                                                                        \
+    F(libblosc2, blosc2_create_dctx, create)                                                       \
+    F(libblosc2, blosc2_free_ctx, close)                                                           \
+    F(libblosc2, blosc2_decompress_ctx, decompress)
 #define AEC_FUNCTIONS(F)                                                                           \
     F(libaec, aec_decode_init, open)                                                               \
     F(libaec, aec_decode, decode)                                                                  \
@@ -82,6 +98,9 @@ struct liblzma {
 struct libblosc {
     BLOSC_FUNCTIONS(FUNCTION)
 };
+struct libblosc2 {
+    BLOSC2_FUNCTIONS(FUNCTION)
+};
 struct libaec {
     AEC_FUNCTIONS(FUNCTION)
 };
@@ -93,6 +112,7 @@ const struct liblz4 *library_lz4(const struct codec_step *step, struct error *er
 const struct libbz2 *library_bz2(const struct codec_step *step, struct error *err);
 const struct liblzma *library_lzma(const struct codec_step *step, struct error *err);
 const struct libblosc *library_blosc(const struct codec_step *step, struct error *err);
+const struct libblosc2 *library_blosc2(const struct codec_step *step, struct error *err);
 const struct libaec *library_aec(const struct codec_step *step, struct error *err);
 
 #endif

@@ -84,7 +84,7 @@ static bool decode_lay_out(struct decode *d, uint64_t *elements)
 }
 
 /* By what factor a chain's input may be larger than its output, up to SHRINK_MOST. Compressors do
- * not count: they decode to a stated size. */
+ * not count, save those that pad: they decode to a stated size. */
 static uint64_t shrinkage(const char *chain)
 {
     const uint64_t some = UINT64_C(1) << 20;
@@ -95,6 +95,8 @@ static uint64_t shrinkage(const char *chain)
         const struct codec *codec = codec_find(name);
         struct codec_args args;
         struct codec_size of_some, of_more;
+        if (codec->padded && times < SHRINK_MOST)
+            times *= codec->padded;
         if (codec->trim || !codec_args_parse(codec, argument, &args) ||
             !codec_step_size(codec, &args, some, &of_some) ||
             !codec_step_size(codec, &args, 2 * some, &of_more) || of_some.most >= some ||
@@ -103,7 +105,7 @@ static uint64_t shrinkage(const char *chain)
         if (!mul_u64(times, (some - 1) / of_some.most + 1, &times) || times > SHRINK_MOST)
             return SHRINK_MOST;
     }
-    return times;
+    return times < SHRINK_MOST ? times : SHRINK_MOST;
 }
 
 /* Raise the limits to what chunks of this chain need. */

@@ -25,6 +25,7 @@ enum filter {
     LZ4 = 32004,
     BITSHUFFLE = 32008,
     ZSTD = 32015,
+    BLOSC2 = 32026,
 };
 
 #define SLACK 65536 /* bytes that a filter may add to a chunk that it cannot make smaller */
@@ -135,7 +136,6 @@ static const struct plugin {
     {32017, "SZ", "libh5sz.so"},
     {32018, "FCIDECOMP", "libh5fcidecomp.so"},
     {32024, "SZ3", "libh5sz3.so"},
-    {32026, "Blosc2", "libh5blosc2.so"},
     {32028, "SPERR", "libh5sperr.so"},
     {32033, "HTJ2K", "libh5htj2k.so"},
 };
@@ -184,6 +184,8 @@ static bool add_filter(struct chain *c, const struct hdf5_filter *f, const struc
         return add_decoder(c, "lzf", size);
     case BLOSC:
         return add_decoder(c, "blosc", size);
+    case BLOSC2:
+        return add_decoder(c, "blosc2", size);
     case LZ4:
         return add_decoder(c, "lz4blocks", size);
     case BITSHUFFLE:
