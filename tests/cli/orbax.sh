@@ -141,3 +141,10 @@ for _ in 1 2; do
     "$CKPTDB_BIN" "SELECT name, run, step, item FROM checkpoint WHERE path LIKE '%/rngs/%' ORDER BY name"
     cp -r "$full/_CHECKPOINT_METADATA" "$full/params" rngs/step_000005
 done
+echo '--- a tree that is one array: no keys, no folder'
+for ocdbt in true false; do
+    try export "$TESTS/fixtures/flax/y_root_is_an_array" $ocdbt.orbax --option ocdbt=$ocdbt --no-sync
+    grep -o '"tree_metadata.*}},' $ocdbt.orbax/_METADATA
+    "$CKPTDB_BIN" diff --bytes "$TESTS/fixtures/flax/y_root_is_an_array" ./$ocdbt.orbax
+done
+ls -A false.orbax

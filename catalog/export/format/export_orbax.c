@@ -59,30 +59,27 @@ static void add_repr(struct text *out, const char *at, size_t len)
     text_addc(out, quote);
 }
 
-/* The tuple of a name's parts, as Python prints it. */
+/* The tuple of a name's parts, as Python prints it; a tree that is one array has none. */
 static void add_tuple(struct text *out, const char *name)
 {
-    const bool single = !strchr(name, '/');
+    size_t len = 0;
     text_addc(out, '(');
-    for (const char *part = name;; part += strcspn(part, "/") + 1) {
-        const size_t len = strcspn(part, "/");
+    for (const char *part = *name ? name : NULL; part; part = part[len] ? part + len + 1 : NULL) {
+        len = strcspn(part, "/");
         text_adds(out, part == name ? "" : ", ");
         add_repr(out, part, len);
-        if (!part[len])
-            break;
     }
-    text_adds(out, single ? ",)" : ")");
+    text_adds(out, *name && !strchr(name, '/') ? ",)" : ")");
 }
 
 static void add_keys(struct text *out, const char *name)
 {
-    for (const char *part = name;; part += strcspn(part, "/") + 1) {
-        const size_t len = strcspn(part, "/");
+    size_t len = 0;
+    for (const char *part = *name ? name : NULL; part; part = part[len] ? part + len + 1 : NULL) {
+        len = strcspn(part, "/");
         text_adds(out, part == name ? "{\"key\":" : ",{\"key\":");
         text_json(out, part, len);
         text_adds(out, ",\"key_type\":2}"); /* of a dict */
-        if (!part[len])
-            break;
     }
 }
 
@@ -126,8 +123,7 @@ static void put_values(struct ocdbt_tree *tree, struct export_tensor *t, struct 
     struct zarr_how how = {2, CHUNK_BYTES, ZARR_NONE, 0};
     const uint64_t row = t->rank && t->shape[0] ? t->nbytes / t->shape[0] : t->nbytes;
     how.chunk_bytes = row > CHUNK_BYTES ? row : CHUNK_BYTES;
-    zarr_folder_name(key, t->name);
-    text_adds(key, "/");
+    zarr_folder_path(key, t->name);
     const size_t folder = key->len;
     text_adds(key, ".zarray");
     zarr_array(&how, t, NULL, json);

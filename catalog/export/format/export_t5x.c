@@ -40,8 +40,6 @@ static bool export_t5x_holds(const struct export_tensor *t, struct text *why, co
         *instead = "int32";
         return !text_adds(why, "T5X takes uint16 for bfloat16");
     }
-    if (strchr(t->name, '\\'))
-        return !text_adds(why, "readers take no '\\' in the path of an array (--rename, --map)");
     if (!msgpack_holds_name(t->name, why))
         return false;
     return t->rank && msgpack_has_dtype(&t->to) ? zarr_folder_holds(t, why, instead)
@@ -106,8 +104,7 @@ static void add_spec(struct text *out, struct text *folder, struct export_tensor
     add_word(out, "driver");
     add_word(out, "file");
     add_word(out, "path");
-    zarr_folder_name(folder, t->name);
-    text_addc(folder, '/');
+    zarr_folder_path(folder, t->name);
     msgpack_string(out, folder->at, folder->len);
     out->failed = out->failed || folder->failed;
     text_reset(folder);

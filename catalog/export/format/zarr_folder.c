@@ -5,13 +5,14 @@
 #define NAME_BYTES_MAX 255 /* of file systems */
 #define RANK_MAX       32  /* of TensorStore */
 
-void zarr_folder_name(struct text *out, const char *name)
+void zarr_folder_path(struct text *out, const char *name)
 {
     const size_t from = out->len;
     text_adds(out, name);
     for (size_t i = from; !out->failed && i < out->len; i++)
         if (out->at[i] == '/')
             out->at[i] = '.';
+    text_adds(out, *name ? "/" : "");
 }
 
 bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const char **instead)
@@ -19,6 +20,8 @@ bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const ch
     if (*t->name == '.' || *t->name == '/' || strstr(t->name, "//"))
         return !text_adds(why,
                           "a part of its name is empty, or it begins with '.' (--rename, --map)");
+    if (strchr(t->name, '\\'))
+        return !text_adds(why, "readers take no '\\' in the path of an array (--rename, --map)");
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; TensorStore has at most %d", t->rank, RANK_MAX);
     if (zarr_has_dtype(&t->to) && t->to.kind != DTYPE_VOID && t->to.kind != DTYPE_TIME)
@@ -74,16 +77,15 @@ void zarr_chunk_key(const struct zarr_how *how, const struct export_tensor *t, u
 void zarr_folder_piece(const struct zarr_how *how, const struct export_tensor *t, uint64_t piece,
                        struct text *out)
 {
-    zarr_folder_name(out, t->name);
-    text_addc(out, '/');
+    zarr_folder_path(out, t->name);
     zarr_chunk_key(how, t, piece, out);
 }
 
 void zarr_folder_put(struct export_layout *l, const struct zarr_how *how, struct export_tensor *t,
                      struct text *scratch)
 {
-    zarr_folder_name(scratch, t->name);
-    text_adds(scratch, "/.zarray");
+    zarr_folder_path(scratch, t->name);
+    text_adds(scratch, ".zarray");
     lay_file(l, text_str(scratch));
     text_reset(scratch);
     zarr_array(how, t, NULL, scratch);

@@ -8,8 +8,8 @@
 #include "catalog/export/export_layout.h"
 #include "catalog/export/format/zarr_node.h"
 
-/* Append a name, with '.' for each '/'. */
-void zarr_folder_name(struct text *out, const char *name);
+/* Append the path of a name's folder, up to its '/': the name, with '.' for each '/'. Nothing for a tree that is one array. */
+void zarr_folder_path(struct text *out, const char *name);
 
 /* Whether there can be a folder of that name, and zarr has the dtype (struct exporter, `holds`). */
 bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const char **instead);
