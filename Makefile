@@ -212,6 +212,7 @@ $(package)/_native.abi3.so: $B/python/_native.c catalog/python/native.c $B/libck
 	$(call say,LINK,$@)
 	@mkdir -p $(package)/lib
 	$(Q)ln -sf $(CURDIR)/catalog/python/ckptdb/* $(package)
+	$(Q)ln -sf $(CURDIR)/catalog/python/pyspark_ckptdb.py $B/python
 	$(Q)ln -sf $(abspath $B)/ckptdb $(abspath $B)/ckptdb.so $(abspath $B)/libckptdb.so.0 $(package)/lib
 	$(Q)$(CC) -std=gnu17 -O1 -g -fPIC -I. -Icatalog/python $$($(check_python)-config --includes) $(ldflags) $(LDFLAGS) \
 	    -shared -Wl,-rpath,'$$ORIGIN/lib' -o $@ $< $B/libckptdb.so $(package_libs)

@@ -9,6 +9,10 @@ venv=build/interop
 [ -x $venv/bin/python ] || "${PYTHON:-python3}" -m venv $venv || exit 2
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
     -r tests/interop/requirements.txt || exit 2
+# Spark runs on Java, which PyPI has not; spark_tables.py says that it is skipped where there is none.
+if ! command -v java >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get install -y -qq openjdk-17-jre-headless >/dev/null || echo 'apt-get cannot install openjdk-17-jre-headless'
+fi
 # hosts.py tries Node's, too, where there is a Node; npm builds it, with the headers beside Node.
 if command -v npm >/dev/null && [ ! -d $venv/node ]; then
     mkdir -p $venv/node

@@ -579,6 +579,76 @@ class Writing(Case):
         self.assertEqual(len(self.db.stats(ck, tensors="bias$").fetchall()), 1)
 
 
+class Named(collections.namedtuple("Named", "attribute value", defaults=(None,))):
+    """A filter of pyspark.sql.datasource, which is told by the name of its class; here rows are what Spark would keep."""
+
+
+FILTERS = {name: type(name, (Named,), {}) for name in
+           ("EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual", "LessThan", "LessThanOrEqual", "In", "IsNull",
+            "IsNotNull", "StringStartsWith", "StringEndsWith", "StringContains", "Unknown")}
+Not = collections.namedtuple("Not", "child")
+KEEPS = {"EqualTo": lambda x, v: None if x is None else x == v, "EqualNullSafe": lambda x, v: x == v,
+         "GreaterThan": lambda x, v: None if x is None else x > v,
+         "GreaterThanOrEqual": lambda x, v: None if x is None else x >= v,
+         "LessThan": lambda x, v: None if x is None else x < v, "LessThanOrEqual": lambda x, v: None if x is None else x <= v,
+         "In": lambda x, v: None if x is None else x in v, "IsNull": lambda x, v: x is None,
+         "IsNotNull": lambda x, v: x is not None, "StringStartsWith": lambda x, v: None if x is None else x.startswith(v),
+         "StringEndsWith": lambda x, v: None if x is None else x.endswith(v),
+         "StringContains": lambda x, v: None if x is None else v in x}
+
+
+class Pushing(Case):
+    """Filters as SQL (ckptdb/pushdown.py); Spark itself is in tests/interop/spark_tables.py."""
+
+    def kept(self, filter, column, values):
+        """The values that SQL keeps; None: the filter is left to Spark."""
+        from ckptdb.pushdown import condition
+        made = condition(filter, {"x": column})
+        if made is None:
+            return None
+        self.db.sql("DROP TABLE IF EXISTS temp.held")
+        self.db.sql(f"CREATE TEMP TABLE held(x {column})")
+        for value in values:
+            self.db.sql("INSERT INTO held VALUES (?)", [value])
+        return [row[0] for row in self.db.sql(f"SELECT x FROM held WHERE {made[0]} ORDER BY rowid", made[1])]
+
+    def test_filters_keep_what_spark_keeps(self):
+        texts = [None, "", "a", "ab", "abc", "b", "a%", "a_", "a*", "[a", "é", "éa", "aé", "a\0b", "a\U0010ffff", "\ud7ff", "Z",
+                 "caf\udce9", "caf\udce9s"]
+        numbers = [None, 0, 1, -1, 2**53 + 1, 2**63 - 1, -2**63]
+        reals = [None, 0.0, -0.0, 1.5, -2.25, 1e300, float("inf")]
+        seen = collections.Counter()
+        for kind, values in (("TEXT", texts), ("INTEGER", numbers), ("REAL", reals)):
+            as_spark = [v.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(v, str) else v
+                        for v in values]
+            for name, keeps in KEEPS.items():
+                if name.startswith("String") and kind != "TEXT":
+                    continue
+                asked = [None] if name.startswith("Is") else [values[1:4], as_spark[-3:]] if name == "In" else as_spark[1:]
+                for value in asked:
+                    for negated in (False, True):
+                        filter = FILTERS[name](("X",), value)
+                        found = self.kept(Not(filter) if negated else filter, kind, values)
+                        want = [(v, keeps(s, value)) for v, s in zip(values, as_spark)]
+                        if found is not None:
+                            seen[name] += 1
+                            self.assertEqual(found, [v for v, k in want if k is not None and bool(k) != negated], (filter, negated))
+        self.assertEqual(set(seen), set(KEEPS))
+
+    def test_what_is_left_to_spark(self):
+        made = FILTERS
+        for kind, filter in (("INTEGER", made["EqualTo"](("x",), 1.0)), ("INTEGER", made["EqualTo"](("x",), True)),
+                             ("INTEGER", made["EqualTo"](("x",), 2**63)), ("REAL", made["EqualTo"](("x",), float("nan"))),
+                             ("TEXT", made["EqualTo"](("x",), "caf\ufffd")), ("TEXT", made["LessThan"](("x",), "é")),
+                             ("TEXT", made["EqualTo"](("x",), None)), ("TEXT", made["In"](("x",), ["a", None])),
+                             ("TEXT", made["In"](("x",), [str(i) for i in range(2000)])), ("", made["EqualTo"](("x",), "1")),
+                             ("TEXT", made["EqualTo"](("x", "y"), "1")), ("TEXT", made["EqualTo"](("z",), "1")),
+                             ("TEXT", made["Unknown"](("x",), "1"))):
+            self.assertIsNone(self.kept(filter, kind, []), filter)
+            self.assertIsNone(self.kept(Not(filter), kind, []), filter)
+        self.assertEqual(self.kept(made["IsNull"](("x",)), "", [None, 1]), [None])
+
+
 class Living(Case):
     def test_pickles(self):
         ck = self.checkpoint()
@@ -664,7 +734,7 @@ def resident():
 
 
 def load_tests(loader, tests, pattern):
-    for name in ("errors", "rows", "catalog", "maps", "views", "publish"):
+    for name in ("errors", "rows", "catalog", "maps", "views", "publish", "pushdown"):
         tests.addTests(doctest.DocTestSuite(importlib.import_module(f"ckptdb.{name}"),
                                             optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL))
     tests.addTests(doctest.DocTestSuite(ckptdb, optionflags=doctest.ELLIPSIS))

@@ -7,6 +7,8 @@
 """
 from __future__ import annotations
 
+from typing import Any as _Any
+
 from ._native import lib as _lib
 from .calls import Issue
 from .catalog import Catalog, Report, load_file, open, open_file
@@ -23,3 +25,11 @@ __version__: str = _text(_lib.ckptdb_version()) or ""
 __all__ = ["Argument", "Busy", "Catalog", "Changed", "Checkpoint", "Checksum", "Corrupt", "Error", "Exported", "IO",
            "Inferred", "Interrupted", "Issue", "Limit", "Mapped", "Maps", "Memory", "Missing", "Report", "Rows",
            "Tensor", "Unsupported", "Value", "extension", "load_file", "open", "open_file"]
+
+
+def __getattr__(name: str) -> _Any:
+    """ckptdb.spark, which needs PySpark, is imported when it is first used."""
+    if name == "spark":
+        import importlib
+        return importlib.import_module(".spark", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
