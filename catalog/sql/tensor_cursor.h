@@ -62,7 +62,8 @@ struct hit {
     int64_t checkpoint;
     struct layout *layout;
     bool placed;
-    int64_t ord; /* -1: those that are selected */
+    int64_t ord;  /* -1: those that are selected */
+    int64_t rank; /* of its checkpoint, in the list of a group */
 };
 
 struct place {
@@ -126,6 +127,10 @@ struct tensor_cursor {
     } * pick;
     size_t pick_count, pick_space;
     bool pick_mixed; /* not by layout and ord */
+    struct ranked {
+        int64_t checkpoint, rank;
+    } * ranked; /* THEN_CHECKPOINT: how checkpoints come by name, by id */
+    size_t ranked_count, ranked_space;
     struct hit *list;
     size_t list_count, list_space, list_at;
 

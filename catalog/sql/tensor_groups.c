@@ -24,6 +24,10 @@ void groups_end(struct tensor_groups *g)
         free(g->sized[i].ords);
     free(g->sized);
     text_release(&g->key);
+    block_free(g->row);
+    if (g->run)
+        free(g->run->entry);
+    free(g->run);
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
 
@@ -413,10 +417,20 @@ int groups_sort_layout(struct blocks *b, const struct tensor_plan *p, struct lay
     return rc;
 }
 
+/* How many keys put all tensors in order. If others follow, these are for a run of tensors that are alike in the first
+ * ones: a page needs few runs. */
+static int head_keys(const struct tensor_plan *p)
+{
+    int head = 0;
+    while (head < p->keys && p->key[head].column != TENSOR_NAME)
+        head++;
+    return head == p->keys || p->whole ? p->keys : head ? head : 1;
+}
+
 bool groups_stream(const struct tensor_plan *p)
 {
-    return p->keys == 1 && (p->key[0].column == TENSOR_NAME ||
-                            (p->key[0].column == TENSOR_NBYTES && p->key[0].backwards));
+    return head_keys(p) == 1 && (p->key[0].column == TENSOR_NAME ||
+                                 (p->key[0].column == TENSOR_NBYTES && p->key[0].backwards));
 }
 
 int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p,
@@ -428,16 +442,25 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     };
     static const char by_size[] =
         "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes DESC";
+    const int head = head_keys(p);
     g->blocks = b;
+    g->head = g->tail = *p;
+    g->head.keys = head;
+    g->tail.keys = p->keys - head;
+    memmove(g->tail.key, p->key + head, (size_t)g->tail.keys * sizeof(p->key[0]));
+    if (g->tail.keys && !(g->run = calloc(1, sizeof(*g->run))))
+        return SQLITE_NOMEM;
+    if (g->run)
+        g->run->blocks = b;
+    p = g->plan = &g->head;
     if (filter || !groups_stream(p))
         return sort_all(g, p, filter, of);
-    g->plan = p;
     g->by_size = p->key[0].column == TENSOR_NBYTES;
     return sqlite3_prepare_v2(b->db, g->by_size ? by_size : by_name[p->key[0].backwards], -1,
                               &g->stream, NULL);
 }
 
-int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
+static int next_of_head(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
 {
     if (g->by_size)
         return next_by_size(g, layout, ord, same);
@@ -460,4 +483,66 @@ int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, 
         return rc == SQLITE_OK ? SQLITE_ROW : rc;
     }
     return SQLITE_DONE;
+}
+
+/* Take the tensors that are alike in the keys of the head. */
+static int take_run(struct tensor_groups *g)
+{
+    struct tensor_groups *run = g->run;
+    int rc = SQLITE_ROW;
+    free(run->entry);
+    *run = (struct tensor_groups){.blocks = g->blocks};
+    for (;;) {
+        bool same = false;
+        if (!g->next.layout)
+            rc = next_of_head(g, &g->next.layout, &g->next.ord, &same);
+        if (rc != SQLITE_ROW || (run->count && !same))
+            break;
+        struct group_entry *entry = list_grow(run->entry, run->count, &run->space, sizeof(*entry));
+        if (!entry)
+            return SQLITE_NOMEM;
+        run->entry = entry;
+        if (g->next.ord < g->next.layout->tensors)
+            run->entry[run->count++] =
+                (struct group_entry){0, g->next.layout->index, g->next.ord, false};
+        g->next.layout = NULL;
+    }
+    if (rc != SQLITE_ROW)
+        g->next.layout = NULL;
+    return rc == SQLITE_DONE && run->count ? SQLITE_ROW : rc;
+}
+
+static int sort_run(struct tensor_groups *g)
+{
+    struct tensor_groups *run = g->run;
+    struct sorting s = {.groups = run, .plan = &g->tail};
+    const unsigned columns = columns_of_key(&g->tail);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < run->count; i++) {
+        struct group_entry *e = &run->entry[i];
+        const struct block *block = NULL;
+        uint32_t place = 0;
+        rc = block_row(g->blocks, g->blocks->layout[e->layout], e->ord, columns, &g->row, &block);
+        if (rc == SQLITE_OK)
+            rc = place_key(&s, block, e->ord, &place);
+        e->rank = place;
+    }
+    if (rc == SQLITE_OK)
+        rc = sort_entries(&s);
+    sort_end(&s);
+    return rc;
+}
+
+int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
+{
+    if (!g->run)
+        return next_of_head(g, layout, ord, same);
+    if (g->run->at == g->run->count) {
+        int rc = take_run(g);
+        if (rc != SQLITE_ROW)
+            return rc;
+        if (g->run->count > 1 && (rc = sort_run(g)) != SQLITE_OK)
+            return rc;
+    }
+    return next_of_head(g->run, layout, ord, same);
 }

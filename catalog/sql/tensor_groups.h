@@ -31,6 +31,15 @@ struct tensor_groups {
     int64_t nbytes;
     uint64_t given;
     bool same; /* as the last tensor that was given */
+    /* Names are read when they decide: of the tensors that are alike in the keys before them. */
+    struct tensor_plan head,
+        tail; /* keys of the one, and of the other; tail.keys 0: there is none */
+    struct {
+        struct layout *layout; /* NULL: none */
+        uint32_t ord;
+    } next;                    /* with which the run after this begins */
+    struct tensor_groups *run; /* that are alike in the head, in the order of the tail */
+    struct block *row;
 };
 
 /* Add the tensors with names from one to another. */

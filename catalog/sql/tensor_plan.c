@@ -61,8 +61,8 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
         .order = (enum tensor_order)(number >> 4 & 7),
         .once = (enum tensor_once)(number >> 7 & 3),
         .backwards = number >> 9 & 1,
-        .then_id = number >> 10 & 1,
-        .whole = number >> 11 & 1,
+        .then = (enum tensor_then)(number >> 10 & 3),
+        .whole = number >> 12 & 1,
     };
     for (; *text != ';'; text += 2, p->tests++) {
         p->test[p->tests].column = text[0] - 'a';
@@ -212,13 +212,16 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
         return false;
     if (!order_keyed(p, &o))
         return false;
-    if (order_column(&o) == TENSOR_CHECKPOINT_ID && !o.at->desc) {
-        o.at++;
-        p->then_id = true;
-        return is_in_file(&o, false);
-    }
-    p->then_id = order_column(&o) == TENSOR_ID && !o.at->desc;
-    return p->then_id || o.at == o.end;
+    const int column = order_column(&o);
+    if (column == TENSOR_COLUMNS)
+        return true;
+    p->backwards = o.at->desc;
+    p->then = column == TENSOR_CHECKPOINT ? THEN_CHECKPOINT : THEN_ID;
+    if (column == TENSOR_ID)
+        return true;
+    o.at++;
+    return (column == TENSOR_CHECKPOINT_ID || column == TENSOR_CHECKPOINT) &&
+           is_in_file(&o, p->backwards);
 }
 
 /* Whether the rows can come by storage: what has one of its five words in all checkpoints, then
@@ -386,7 +389,7 @@ int plan_make(struct sqlite3_index_info *info, const struct tensor_counts *count
     plan_order(&p, info);
     plan_cost(&p, counts, info);
     info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
-                   p.then_id << 10 | p.whole << 11;
+                   (int)p.then << 10 | p.whole << 12;
     info->idxStr = plan_text(&p);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

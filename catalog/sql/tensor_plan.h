@@ -58,6 +58,13 @@ enum tensor_order {
     IN_FILE,       /* by the file's path, NULL first, then checkpoint id */
 };
 
+/* How the rows of one key come. */
+enum tensor_then {
+    THEN_ANY,
+    THEN_ID,
+    THEN_CHECKPOINT, /* by its name, then by ord */
+};
+
 /* Of rows that a DISTINCT does not tell apart, those that come once. */
 enum tensor_once {
     EACH_ROW,
@@ -73,9 +80,9 @@ struct tensor_plan {
     enum tensor_access access;
     enum tensor_order order;
     enum tensor_once once;
-    bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH, IN_FILE */
-    bool then_id;   /* IN_KEYS: rows of one key by id */
-    bool whole;     /* IN_KEYS: for a GROUP BY or DISTINCT, which wants all rows */
+    bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH, IN_FILE; IN_KEYS: what comes `then` */
+    enum tensor_then then; /* IN_KEYS */
+    bool whole;            /* IN_KEYS: for a GROUP BY or DISTINCT, which wants all rows */
     int tests, keys;
     struct {
         int column;

@@ -325,24 +325,72 @@ static int checkpoint_passes(struct tensor_cursor *c, bool *good)
     return SQLITE_OK;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->checkpoint < y->checkpoint ? -1 : x->checkpoint > y->checkpoint;
+}
+
+static int rank_checkpoints(struct tensor_cursor *c)
+{
+    sqlite3_stmt *s = NULL;
+    int rc =
+        sqlite3_prepare_v2(table_of(c)->db, "SELECT id FROM _labels ORDER BY name", -1, &s, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct ranked *list =
+            list_grow(c->ranked, c->ranked_count, &c->ranked_space, sizeof(*list));
+        rc = list ? SQLITE_OK : SQLITE_NOMEM;
+        if (!list)
+            break;
+        c->ranked = list;
+        list[c->ranked_count] =
+            (struct ranked){sqlite3_column_int64(s, 0), (int64_t)c->ranked_count};
+        c->ranked_count++;
+    }
+    sqlite3_finalize(s);
+    if (c->ranked_count)
+        qsort(c->ranked, c->ranked_count, sizeof(*c->ranked), by_id);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Where a checkpoint comes among those that have tensors of one key; without a name, first. */
+static int64_t rank_of(const struct tensor_cursor *c, int64_t checkpoint)
+{
+    if (c->plan.then != THEN_CHECKPOINT)
+        return checkpoint;
+    const struct ranked wanted = {checkpoint, 0};
+    const struct ranked *found =
+        c->ranked_count ? bsearch(&wanted, c->ranked, c->ranked_count, sizeof(wanted), by_id)
+                        : NULL;
+    return found ? found->rank : -1;
+}
+
 static int add_hits(struct tensor_cursor *c, struct layout *l)
 {
     int rc = blocks_holders(&table_of(c)->blocks, l);
+    if (rc == SQLITE_OK && c->plan.then == THEN_CHECKPOINT && !c->ranked_count)
+        rc = rank_checkpoints(c);
     for (size_t i = 0; rc == SQLITE_OK && i < l->holder_count; i++) {
         struct hit *list = list_grow(c->list, c->list_count, &c->list_space, sizeof(*list));
         if (!list)
             return SQLITE_NOMEM;
         c->list = list;
+        const struct holder *h = &l->holders[i];
         c->list[c->list_count++] =
-            (struct hit){l->holders[i].checkpoint, l, l->holders[i].placed, -1};
+            (struct hit){h->checkpoint, l, h->placed, -1, rank_of(c, h->checkpoint)};
     }
     return rc;
 }
 
-static int by_checkpoint(const void *a, const void *b)
+static int by_rank(const void *a, const void *b)
 {
     const struct hit *x = a, *y = b;
-    return x->checkpoint < y->checkpoint ? -1 : x->checkpoint > y->checkpoint;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int by_rank_backwards(const void *a, const void *b)
+{
+    return by_rank(b, a);
 }
 
 static int by_place(const void *a, const void *b)
@@ -356,7 +404,7 @@ static int by_place(const void *a, const void *b)
 /* Take the tensors of the next group, and one more, with which the one after it begins. */
 static int pick_group(struct tensor_cursor *c)
 {
-    const bool runs = c->plan.then_id || c->plan.once == EACH_KEY || !c->plan.keys;
+    const bool runs = c->plan.then || c->plan.once == EACH_KEY || !c->plan.keys;
     int rc = SQLITE_ROW;
     c->pick_count = 0;
     c->pick_mixed = false;
@@ -428,8 +476,10 @@ static int next_group(struct tensor_cursor *c)
         if (!room_for_selections(c))
             return SQLITE_NOMEM;
     }
-    if (mixed && (c->plan.then_id || !c->plan.keys))
-        qsort(c->list, c->list_count, sizeof(*c->list), by_checkpoint);
+    mixed |= c->plan.backwards || c->plan.then == THEN_CHECKPOINT;
+    if (mixed && (c->plan.then || !c->plan.keys))
+        qsort(c->list, c->list_count, sizeof(*c->list),
+              c->plan.backwards ? by_rank_backwards : by_rank);
     return SQLITE_ROW;
 }
 

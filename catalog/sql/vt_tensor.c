@@ -158,6 +158,7 @@ static void tensor_reset(struct tensor_cursor *c)
     c->arena = (struct arena){0};
     c->round++;
     c->list_count = c->list_at = c->pick_count = 0;
+    c->ranked_count = 0;
     tensor_forget_filed(c);
     c->wanted = c->given = 0;
     c->grouped = c->group_left = false;
@@ -174,6 +175,7 @@ static int tensor_close(sqlite3_vtab_cursor *base)
     free(c->selected);
     free(c->list);
     free(c->pick);
+    free(c->ranked);
     block_free(c->own_row);
     free(c);
     blocks_leave(&t->blocks);

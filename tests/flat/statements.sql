@@ -120,6 +120,24 @@ SELECT name, checkpoint_id FROM tensor WHERE (name, checkpoint_id) > ({name}, {c
 SELECT name, id FROM tensor ORDER BY name, id LIMIT 50;
 -- 3 ordered the largest tensors
 SELECT nbytes, id, name FROM tensor ORDER BY nbytes DESC, id LIMIT 20;
+-- 3 ordered the largest, of one size by name
+SELECT nbytes, name FROM tensor ORDER BY nbytes DESC, name LIMIT 20;
+-- 3 ordered the largest, of one size by name and checkpoint
+SELECT nbytes, name, checkpoint FROM tensor ORDER BY nbytes DESC, name, checkpoint LIMIT 20;
+-- 3 ordered the largest of a dtype, of one size by name
+SELECT nbytes, name, id FROM tensor WHERE dtype = {dtype} ORDER BY nbytes DESC, name, id LIMIT 300;
+-- 3 ordered page of names, and of checkpoints
+SELECT name, checkpoint, nbytes FROM tensor ORDER BY name, checkpoint LIMIT 20 OFFSET 100;
+-- 3 ordered page of names, backwards
+SELECT name, id FROM tensor ORDER BY name DESC, id DESC LIMIT 20;
+-- 3 ordered page of names, the largest first
+SELECT name, nbytes, id FROM tensor ORDER BY name, nbytes DESC, id LIMIT 20;
+-- 3 ordered page of elements, names, checkpoints
+SELECT elements, name, checkpoint FROM tensor ORDER BY elements DESC, name, checkpoint LIMIT 20;
+-- 3 ordered all keys backwards
+SELECT dtype, name, checkpoint, ord FROM tensor WHERE name LIKE '%norm%' ORDER BY dtype DESC, name DESC, checkpoint DESC, ord DESC LIMIT 3000;
+-- 3 ordered two keys, then checkpoints backwards
+SELECT shape, name, dtype, checkpoint_id FROM tensor ORDER BY shape, name, dtype DESC, checkpoint_id DESC LIMIT 20 OFFSET 3000;
 -- 3 ordered the largest of one checkpoint
 SELECT name, nbytes FROM tensor WHERE checkpoint_id = {cid} ORDER BY nbytes DESC, name LIMIT 10;
 -- 3 ordered a checkpoint's tensors in the file's order
