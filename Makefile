@@ -37,15 +37,15 @@ say = @$(if $V$(QUIET)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5
 
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
-# Loaded when they are first used (catalog/data/codec/shared_library.h): their headers alone are needed.
+# Loaded when they are first used (catalog/data/store/loaded.h): their headers alone are needed.
 # bzip2 and libaec have no .pc file.
-loaded := libxxhash libzstd libdeflate liblz4 liblzma blosc
+loaded := libxxhash libzstd libdeflate liblz4 liblzma blosc libcurl
 loaded_headers := bzlib.h libaec.h
 tools := gcc make protoc-c python3 sqlite3
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
           protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
           libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev \
-          libaec-dev libxxhash-dev libedit-dev sqlite3 python3-cffi python3-dev python3-numpy dpkg-dev
+          libaec-dev libxxhash-dev libcurl4-openssl-dev libedit-dev sqlite3 python3-cffi python3-dev python3-numpy dpkg-dev
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g

@@ -12,6 +12,7 @@
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
 #include "catalog/data/model/step.h"
+#include "catalog/data/store/store.h"
 #include "catalog/db/classes.h"
 #include "catalog/db/write/writer.h"
 #include "importer/job/job_run.h"
@@ -19,7 +20,8 @@
 #include "importer/walk/walk.h"
 #include "sources.h"
 
-#define THREADS_A_CORE 4 /* cold files keep threads waiting, not computing */
+#define THREADS_A_CORE 4  /* cold files keep threads waiting, not computing */
+#define THREADS_REMOTE 32 /* other machines do so longer */
 
 struct importing {
     const struct import_options *options;
@@ -38,6 +40,9 @@ static bool interrupted(const struct import_options *o)
 static unsigned thread_count(const struct import_options *o)
 {
     unsigned n = o->jobs ? o->jobs : threads_cores() * THREADS_A_CORE;
+    for (int i = 0; i < o->path_count && !o->jobs; i++)
+        if (!path_is_local(o->paths[i]) && n < THREADS_REMOTE)
+            n = THREADS_REMOTE;
     return n > THREADS_MAX ? THREADS_MAX : n;
 }
 
@@ -497,6 +502,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         .tick = tick,
         .context = (void *)options,
     };
+    store_hold(true);
     walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
     report->walk = im.walk;
     if (err->status == OK)
@@ -506,6 +512,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     } else if (err->status == OK) {
         write_all(&im, db, known, report, err);
     }
+    store_hold(false);
     if (err->status == ERR_BUSY && interrupted(options))
         err->status = ERR_INTERRUPTED; /* while waiting for the other program */
     free(im.todo);

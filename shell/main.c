@@ -43,6 +43,7 @@ static const struct option_spec program_options[] = {
     {"-c", "SQL", "run statements or a dot-command; may be repeated"},
     {"-f", "FILE", "run a file of them; - is stdin; may be repeated"},
     {"--readonly", NULL, "never write to the catalog"},
+    {"--offline", NULL, "ask no other machine, whatever a path says; also CKPTDB_OFFLINE=1"},
     {"--keep-going", NULL, "after an error, run the rest of a script"},
     {"--header", NULL, "print the names of columns in every mode, also in plain rows"},
     {"--no-header", NULL, "print them in none"},
@@ -150,6 +151,8 @@ static int take_option(struct request *q, const char *name, const char *value)
     if (strcmp(name, "--color") == 0)
         return set_once(&q->color, value, name);
     q->readonly |= strcmp(name, "--readonly") == 0;
+    if (strcmp(name, "--offline") == 0 && setenv("CKPTDB_OFFLINE", "1", 1) != 0)
+        return program_refuse("no memory", name);
     q->keep_going |= strcmp(name, "--keep-going") == 0;
     q->no_rc |= strcmp(name, "--no-rc") == 0;
     q->help |= strcmp(name, "--help") == 0;

@@ -77,7 +77,7 @@ pack() {
 }
 
 maintainer='ckptdb maintainers <maintainers@ckptdb.invalid>'
-recommends='Recommends: libzstd1, libdeflate0, liblz4-1, libbz2-1.0, liblzma5, libblosc1, libaec0, libsnappy1v5'
+recommends='Recommends: libzstd1, libdeflate0, liblz4-1, libbz2-1.0, liblzma5, libblosc1, libaec0, libsnappy1v5, libcurl4'
 about=('ckptdb keeps one SQLite catalog of checkpoints of machine learning. It reads' \
     'their headers alone, and answers in SQL what is in them.')
 rm -rf "$out"

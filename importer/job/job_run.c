@@ -230,19 +230,31 @@ static void state_file(struct job *job, const char *name, const char *path)
         job_issue_error(job, ISSUE_WARNING, &err);
 }
 
+/* Whether there may be such a file beside the checkpoint. Where a folder cannot be listed, its server is asked for what
+ * describes a set, and for nothing beside a single file: most have none. */
+static bool may_be_beside(struct job *job, const char *name)
+{
+    const struct job_request *request = job_inside(job)->request;
+    if (job->batch->folder)
+        return true;
+    if (path_lists(job->path))
+        return names_hold(request->siblings, request->sibling_count, name);
+    for (const char *const *own = job->format->beside; job->format->set && *own; own++)
+        if (strcmp(*own, name) == 0)
+            return true;
+    return false;
+}
+
 /* Add what the files beside the checkpoint say. If the job has failed, they are only recorded, so that
  * the next import finds nothing new. */
 static void state_neighbours(struct job *job)
 {
-    const struct job_request *request = job_inside(job)->request;
     const char *name, *path;
     for (size_t i = 0; (name = job_beside(job->format, job->batch->path, i)); i++) {
         struct error ignored = {.offset = NO_OFFSET};
         struct source *s;
         uint32_t file;
-        if (!job->batch->folder && !names_hold(request->siblings, request->sibling_count, name))
-            continue;
-        if (!(path = job_beside_path(job->arena, job->path, name)))
+        if (!may_be_beside(job, name) || !(path = job_beside_path(job->arena, job->path, name)))
             continue;
         if (job->err->status != OK)
             job_open_path(job, path, "config", &s, &file, &ignored);

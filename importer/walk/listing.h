@@ -33,6 +33,7 @@ enum asked {
 /* A directory's entries; in the working thread's arena. */
 struct listing {
     const char *path;
+    bool whole; /* all that the directory holds, and not only what was asked for: path_lists() */
     enum asked asked;
     const char *const *only;    /* the names that were asked for, sorted; NULL: ASKED_ALL */
     uint64_t only_count;        /* 1 for ASKED_COMPANION */

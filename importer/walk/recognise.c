@@ -242,7 +242,8 @@ static enum sameness file_sameness(struct listing *l, const struct known_file *f
     struct file_identity now;
     struct error err = {.offset = NO_OFFSET};
     bool same;
-    if (slash && (size_t)(slash - f->path) == dir && memcmp(f->path, l->path, dir) == 0) {
+    if (l->whole && slash && (size_t)(slash - f->path) == dir &&
+        memcmp(f->path, l->path, dir) == 0) {
         if (listing_unseen(l, slash + 1))
             return IN_DOUBT;
         const struct entry *e = listing_file(l, slash + 1);

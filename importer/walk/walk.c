@@ -174,6 +174,7 @@ static void walk_work(void *argument)
         struct error lack = {.offset = NO_OFFSET};
         struct arena arena = {.err = &lack};
         struct listing l = {.path = t->path,
+                            .whole = path_lists(t->path),
                             .asked = t->only ? ASKED_FILE : ASKED_ALL,
                             .only = t->only,
                             .only_count = t->only_count,
@@ -286,13 +287,24 @@ static bool walk_find_place(const char *path, bool exists, struct place *out, st
     return err->status == OK;
 }
 
+/* Whether it is of no use to look for files that begin with a path: it is on another machine, which did not
+ * answer, or does not say what else it has. The error is for who asked, unless it may pass. */
+static bool is_settled(const char *path, const struct error *missing, struct error *err)
+{
+    if (path_is_local(path) || (missing->status == ERR_MISSING && path_lists(path)))
+        return false;
+    if (!status_passes(missing->status))
+        *err = *missing;
+    return true;
+}
+
 void walk_find(const char *path, struct error *err)
 {
     struct place place = {0};
     enum entry_kind kind;
     struct file_identity identity;
     struct error missing = {.offset = NO_OFFSET};
-    if (path_look(path, &kind, &identity, &missing) != OK)
+    if (path_look(path, &kind, &identity, &missing) != OK && !is_settled(path, &missing, err))
         walk_find_place(path, false, &place, err);
     free(place.directory);
 }
@@ -355,6 +367,11 @@ static void push_argument(struct walker *w, const char *path, struct error *err)
     struct file_identity identity;
     struct error missing = {.offset = NO_OFFSET};
     const bool exists = path_look(path, &kind, &identity, &missing) == OK;
+    if (!exists && is_settled(path, &missing, err)) {
+        add_root(w, path);
+        walk_unseen(w, path, missing.message);
+        return;
+    }
     if (!exists || kind != ENTRY_FOLDER) {
         push_name(w, path, exists, err);
         return;

@@ -224,7 +224,7 @@ static int import_command(struct session *session, const struct args *args)
 
 static const struct option_spec import_options[] = {
     {"--prune", NULL, "drop checkpoints under PATH that are no longer there"},
-    {"--jobs", "N", "number of threads (default: four per core)"},
+    {"--jobs", "N", "number of threads (default: four per core; 32 for other machines)"},
     {"--dry-run", NULL, "only print what would be indexed, or refused and why"},
     {"--follow", NULL, "also enter linked directories (linked files always count)"},
     {"--salvage", NULL, "also take files that were cut short, for the tensors that are whole"},
@@ -235,19 +235,23 @@ const struct command command_import = {
     .name = "import",
     .args = "PATH...",
     .summary = "index the checkpoints under some paths",
-    .help = "Only headers and indexes are read, never weights. Folders are searched; a file\n"
-            "given by name stands for the checkpoint it belongs to. What has not changed\n"
-            "since it was indexed is not opened again. Each problem becomes a row of the view\n"
-            "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
-            "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
-            "see `formats`) give one such issue per folder, and are counted at the end.\n"
-            "A class that pickles name and that is not known is one line, whatever their number:\n"
-            "a row of the table `known_class` says that it is safe, or dangerous.\n"
-            "--json prints the counts and all issues as one object.\n"
-            "\n"
-            "  ckptdb import ~/models ~/runs/t5\n"
-            "  ckptdb import --prune ~/runs\n"
-            "  ckptdb import runs/model.ckpt-1000",
+    .help =
+        "Only headers and indexes are read, never weights. Folders are searched; a file\n"
+        "given by name stands for the checkpoint it belongs to. What has not changed\n"
+        "since it was indexed is not opened again. Each problem becomes a row of the view\n"
+        "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
+        "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
+        "see `formats`) give one such issue per folder, and are counted at the end.\n"
+        "A class that pickles name and that is not known is one line, whatever their number:\n"
+        "a row of the table `known_class` says that it is safe, or dangerous.\n"
+        "--json prints the counts and all issues as one object.\n"
+        "PATH can be a file, or the index file of a set, of a web server (https://...): its\n"
+        "header is read in ranges, by libcurl. Passwords are ~/.netrc's; --offline forbids it.\n"
+        "\n"
+        "  ckptdb import ~/models ~/runs/t5\n"
+        "  ckptdb import --prune ~/runs\n"
+        "  ckptdb import runs/model.ckpt-1000\n"
+        "  ckptdb import https://example.org/m/model.safetensors.index.json",
     .options = import_options,
     .min_args = 1,
     .max_args = -1,

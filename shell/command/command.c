@@ -253,7 +253,7 @@ static int parse_mode(struct parse *p, const char *word)
     return STATUS_FINE;
 }
 
-/* -d and --readonly belong before the command, but people also type them after it. (In the
+/* -d, --readonly and --offline belong before the command, but people also type them after it. (In the
  * shell and in scripts the catalog is already open.) False: it is not one of these;
  * *status is set if one is wrong. */
 static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at, int *status)
@@ -263,6 +263,10 @@ static bool parse_global(struct parse *p, int argc, const char *const *argv, int
         return false;
     if (strcmp(argv[*at], "--readonly") == 0) {
         s->readonly = true;
+        return true;
+    }
+    if (strcmp(argv[*at], "--offline") == 0) {
+        *status = setenv("CKPTDB_OFFLINE", "1", 1) == 0 ? STATUS_FINE : STATUS_TROUBLE;
         return true;
     }
     if (strcmp(argv[*at], "-d") != 0)

@@ -1,6 +1,5 @@
 /*
- * shared_library.h - the compression libraries, each loaded when it is first needed: the program starts
- * faster, and runs without a library as long as no file needs it.
+ * shared_library.h - the compression libraries, each loaded when it is first needed (loaded.h).
  *
  * Each function returns the library's functions, or NULL and an error that names the package to
  * install (`err` NULL: no error is set). The error is ERR_IO, since it may pass: the
@@ -19,6 +18,7 @@
 #include <zstd_errors.h>
 
 #include "catalog/data/codec/codec.h"
+#include "catalog/data/store/loaded.h"
 
 /* Blosc2, of which Debian 12 has no headers: what is used here, alike in all versions. A version
  * whose struct is longer reads zeros. */
@@ -31,8 +31,6 @@ struct blosc2_dparams {
 void *blosc2_create_dctx(struct blosc2_dparams params);
 void blosc2_free_ctx(void *context);
 int blosc2_decompress_ctx(void *context, const void *in, int32_t in_len, void *out, int32_t room);
-
-#define FUNCTION(lib, f, name) __typeof__(f) *name;
 
 #define LIBDEFLATE_FUNCTIONS(F)                                                                    \
     F(libdeflate, libdeflate_alloc_decompressor, create)                                           \
@@ -81,30 +79,29 @@ int blosc2_decompress_ctx(void *context, const void *in, int32_t in_len, void *o
     F(libaec, aec_decode_end, close)
 
 struct libdeflate {
-    LIBDEFLATE_FUNCTIONS(FUNCTION)
+    LIBDEFLATE_FUNCTIONS(LOADED_FUNCTION)
 };
 struct libzstd {
-    ZSTD_FUNCTIONS(FUNCTION)
+    ZSTD_FUNCTIONS(LOADED_FUNCTION)
 };
 struct liblz4 {
-    LZ4_FUNCTIONS(FUNCTION)
+    LZ4_FUNCTIONS(LOADED_FUNCTION)
 };
 struct libbz2 {
-    BZIP2_FUNCTIONS(FUNCTION)
+    BZIP2_FUNCTIONS(LOADED_FUNCTION)
 };
 struct liblzma {
-    LZMA_FUNCTIONS(FUNCTION)
+    LZMA_FUNCTIONS(LOADED_FUNCTION)
 };
 struct libblosc {
-    BLOSC_FUNCTIONS(FUNCTION)
+    BLOSC_FUNCTIONS(LOADED_FUNCTION)
 };
 struct libblosc2 {
-    BLOSC2_FUNCTIONS(FUNCTION)
+    BLOSC2_FUNCTIONS(LOADED_FUNCTION)
 };
 struct libaec {
-    AEC_FUNCTIONS(FUNCTION)
+    AEC_FUNCTIONS(LOADED_FUNCTION)
 };
-#undef FUNCTION
 
 const struct libdeflate *library_deflate(const struct codec_step *step, struct error *err);
 const struct libzstd *library_zstd(const struct codec_step *step, struct error *err);

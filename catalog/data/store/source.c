@@ -40,7 +40,14 @@ static enum status range_read(const struct source *s, uint64_t offset, void *dst
     return source_read(r->of, r->offset + offset, dst, len, err);
 }
 
-static const struct source_ops range_ops = {.read_at = range_read};
+static void range_expect(const struct source *s, uint64_t offset, uint64_t size)
+{
+    const struct range_source *r = (const struct range_source *)s;
+    if (r->of->ops->expect)
+        r->of->ops->expect(r->of, r->offset + offset, size);
+}
+
+static const struct source_ops range_ops = {.read_at = range_read, .expect = range_expect};
 
 enum status source_open_view(const struct source *inner, uint64_t offset, uint64_t size,
                              struct source **out, struct error *err)
@@ -56,6 +63,7 @@ enum status source_open_view(const struct source *inner, uint64_t offset, uint64
     r->base = (struct source){&range_ops, size, inner->name, inner->sequential, NULL};
     r->of = inner;
     r->offset = offset;
+    range_expect(&r->base, 0, size);
     *out = &r->base;
     return OK;
 }

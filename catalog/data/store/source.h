@@ -21,6 +21,9 @@ struct source_ops {
      * caller has checked that offset + len <= size. */
     enum status (*read_at)(const struct source *, uint64_t offset, void *dst, size_t len,
                            struct error *);
+    /* The bytes of this range will be read, and no others for now; where each request is a round trip, more
+     * than was asked for may then be read ahead. NULL: no matter. */
+    void (*expect)(const struct source *, uint64_t offset, uint64_t size);
     /* Free it, but not `inner`. NULL: free() does. */
     void (*close)(struct source *);
 };

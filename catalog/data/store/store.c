@@ -6,7 +6,13 @@ const struct store *store_mounted;
 
 static const struct store *store_of(const char *path)
 {
-    return store_mounted && store_mounted->takes(path) ? store_mounted : &store_files;
+    static const struct store *const stores[] = {&store_remote};
+    if (store_mounted && store_mounted->takes(path))
+        return store_mounted;
+    for (size_t i = 0; i < sizeof(stores) / sizeof(*stores); i++)
+        if (stores[i]->takes(path))
+            return stores[i];
+    return &store_files;
 }
 
 enum status source_open_file(const char *path, int flags, struct source **out,
@@ -40,6 +46,17 @@ bool path_is(const char *path, enum entry_kind kind)
     struct file_identity identity;
     struct error ignored = {.offset = NO_OFFSET};
     return path_look(path, &found, &identity, &ignored) == OK && found == kind;
+}
+
+bool path_is_local(const char *path)
+{
+    return store_of(path) != &store_remote;
+}
+
+bool path_lists(const char *path)
+{
+    const struct store *store = store_of(path);
+    return !store->lists || store->lists(path);
 }
 
 bool path_is_whole(const char *name)

@@ -1,0 +1,50 @@
+/*
+ * kind.h - what one kind of remote store says of itself; everything else is common to all.
+ *
+ * To add one: a file of this folder with its struct remote_kind, and a line in kinds[] of kind.c.
+ */
+#ifndef CKPTDB_KIND_H
+#define CKPTDB_KIND_H
+
+#include "catalog/base/arena.h"
+#include "catalog/data/store/remote/fetch.h"
+#include "catalog/data/store/store.h"
+
+struct remote_entry {
+    const char *name;
+    bool folder;
+    uint64_t size;    /* of a file: bytes */
+    int64_t modified; /* seconds since 1970; 0: not told */
+    const char *tag;  /* another one for each state of the file; "" */
+};
+
+/* What is in a folder: a list in an arena. */
+struct remote_folder {
+    struct arena arena; /* its `err` is the caller's */
+    const char *path;
+    struct remote_entry *entries; /* sorted by name */
+    size_t count, space;
+};
+
+struct remote_kind {
+    const char *scheme; /* "s3://" */
+    unsigned root;      /* components behind it that are no folder of files: 1 of s3://BUCKET/a/b */
+    bool tagged;        /* the tags of a list are the entity tags that files are sent with */
+    /* What to ask for the bytes of a file. The caller releases the request after a failure, too. */
+    enum status (*request)(const char *path, struct request *, struct error *err);
+    /* All that is in a folder, by remote_add(); NULL: this store cannot say. */
+    enum status (*list)(const char *path, struct remote_folder *, struct error *err);
+};
+
+extern const struct remote_kind remote_http, remote_https;
+
+/* The kind of store that a path names, or NULL. */
+const struct remote_kind *kind_named(const char *path);
+
+/* Length of the scheme and what no folder is above: "https://HOST", "s3://BUCKET". */
+size_t kind_root(const struct remote_kind *, const char *path);
+
+/* Add an entry of a list. What could lead out of the folder, or break a message, is no name: the error says so. */
+void remote_add(struct remote_folder *, const char *name, size_t len, struct remote_entry);
+
+#endif

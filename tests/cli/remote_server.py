@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""remote_server.py FOLDER PORTS LOG: two web servers for the tests of remote paths, until stdin ends.
+
+PORTS gets their two port numbers. /FILE is a file of FOLDER, in ranges; /MODE/FILE is the same, but something is
+wrong with it (the methods mode_*). The second server knows only plain files. LOG gets a line a request: the
+port's number (1, 2), path, range, status, and "auth" where the request said who is asking.
+"""
+import collections
+import http.server
+import os
+import sys
+import threading
+import time
+
+folder, ports, log = sys.argv[1:]
+lock = threading.Lock()
+seen = collections.Counter()
+servers = []
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def note(self, status):
+        auth = " auth" if self.headers.get("Authorization") else ""
+        packed = " packed" if self.headers.get("Accept-Encoding", "identity") != "identity" else ""
+        with lock, open(log, "a", encoding="utf-8") as f:
+            f.write(f"{self.server.number} {self.path} {self.headers.get('Range', '-')} {status}{auth}{packed}\n")
+
+    def answer(self, status, body=b"", **headers):
+        self.note(status)
+        self.send_response(status)
+        headers.setdefault("Content_Length", len(body))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except OSError:
+            pass
+
+    def do_GET(self):
+        parts = self.path.lstrip("/").split("/", 1)
+        mode = getattr(self, "mode_" + parts[0], None) if self.server.number == 1 and len(parts) == 2 else None
+        if mode:
+            mode(parts[1])
+        else:
+            self.send_file(self.path)
+
+    def read(self, name):
+        try:
+            with open(os.path.join(folder, name.lstrip("/")), "rb") as f:
+                return f.read(), f'"{os.fstat(f.fileno()).st_mtime_ns}"'
+        except OSError:
+            return None, None
+
+    def send_file(self, name, shift=0, cut=0, **more):
+        data, tag = self.read(name)
+        if data is None:
+            return self.answer(404)
+        if self.headers.get("If-Match", tag) != tag:
+            return self.answer(412)
+        first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+        first, last = int(first), min(int(last), len(data) - 1)
+        if first >= len(data):
+            return self.answer(416, Content_Range=f"bytes */{len(data)}")
+        body = data[first:last + 1]
+        more = {"Content_Range": f"bytes {first + shift}-{last + shift}/{len(data)}", "ETag": tag, **more}
+        if cut:
+            more["Content_Length"] = len(body)
+            self.close_connection = True
+        self.answer(206, body[:len(body) - cut], **more)
+
+    def range_of(self, data):
+        first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+        return f"bytes {first}-{min(int(last), len(data) - 1)}/{len(data)}"
+
+    def count(self):
+        with lock:
+            seen[self.path] += 1
+            return seen[self.path]
+
+    def mode_norange(self, name):
+        self.answer(200, self.read(name)[0])
+
+    def mode_shifted(self, name):
+        self.send_file(name, shift=1)
+
+    def mode_short(self, name):
+        self.send_file(name, cut=7)
+
+    def mode_shortonce(self, name):
+        self.send_file(name, cut=7 if self.count() == 1 else 0)
+
+    def mode_less(self, name):
+        """Fewer bytes than the range that it states, and a length that says so."""
+        data, tag = self.read(name)
+        self.answer(206, data[:1000], Content_Range=self.range_of(data), ETag=tag)
+
+    def mode_endless(self, name):
+        data, _ = self.read(name)
+        self.note(206)
+        self.send_response(206)
+        self.send_header("Content-Range", self.range_of(data))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        try:
+            while True:
+                self.wfile.write(data)
+        except OSError:
+            pass
+
+    def mode_drip(self, name):
+        data, _ = self.read(name)
+        self.note(206)
+        self.send_response(206)
+        self.send_header("Content-Range", self.range_of(data))
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        try:
+            for i in range(300):
+                self.wfile.write(data[i:i + 1])
+                time.sleep(0.1)
+        except OSError:
+            pass
+
+    def mode_circle(self, name):
+        self.answer(302, Location="/circle/" + name)
+
+    def mode_tofile(self, name):
+        self.answer(302, Location="file:///etc/passwd")
+
+    def mode_elsewhere(self, name):
+        self.answer(302, Location=f"http://127.0.0.1:{servers[1].server_port}/{name}")
+
+    def mode_busy(self, name):
+        if self.count() < 3:
+            self.answer(429, b"later", Retry_After=0)
+        else:
+            self.send_file(name)
+
+    def mode_broken(self, name):
+        if self.count() < 3:
+            self.answer(503, b"oops")
+        else:
+            self.send_file(name)
+
+    def mode_down(self, name):
+        self.answer(500)
+
+    def mode_packed(self, name):
+        self.send_file(name, Content_Encoding="gzip")
+
+    def mode_headers(self, name):
+        self.note(206)
+        self.send_response(206)
+        try:
+            while True:
+                self.send_header("X-More", "x" * 8000)
+                self.flush_headers()
+        except OSError:
+            pass
+
+    def mode_private(self, name):
+        if self.headers.get("Authorization") == "Basic YW5uOmdlaGVpbQ==":  # ann:geheim
+            self.send_file(name)
+        else:
+            self.answer(401, WWW_Authenticate="Basic")
+
+    def mode_privateelsewhere(self, name):
+        self.mode_elsewhere(name)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # a client that has seen enough
+
+
+for number in 1, 2:
+    server = Server(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.number = number
+    servers.append(server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+with open(ports + ".new", "w", encoding="ascii") as f:
+    print(*(s.server_port for s in servers), file=f)
+os.rename(ports + ".new", ports)
+sys.stdin.read()
