@@ -41,5 +41,4 @@ SELECT component, iif(n = 1, id, NULL) AS base, coalesce(name, iif(n = 1, (SELEC
        CASE WHEN n > 1 THEN 'its base is ambiguous: ' || n || coalesce(' checkpoints are called ' || name, ' checkpoints have its names')
             WHEN n = 0 THEN coalesce('its base, ' || name || ', is not in the catalog', 'it states no base, and no checkpoint has its names') END AS why
 FROM counted c
-WHERE NOT EXISTS (SELECT 1 FROM _checkpoints o JOIN _checkpoints m ON m.run = o.run AND m.step = o.step AND m.item = 'model'
-                  WHERE o.id = :of AND o.item <> 'model') -- an optimizer beside the adapter's weights is none
+WHERE EXISTS (SELECT 1 FROM adapter_part(:of) WHERE kind <> 'replace') -- an optimizer or a full model beside an adapter is none

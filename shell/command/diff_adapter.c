@@ -2,12 +2,14 @@
 
 #include "shell/command/command.h"
 
-/* Mostly neither is one: a first or last tensor, or a configuration, tells without a look at all names. */
+/* Mostly neither is one: a first or last tensor, or a configuration, tells without a look at all names. The
+ * configuration is also beside an adapter's optimizer, and beside a full model in its folder. */
 static const char is_adapter_sql[] =
-    "SELECT EXISTS (SELECT 1 FROM metadata WHERE checkpoint_id = ?1"
-    "               AND key = 'adapter_config.json:peft_type') OR EXISTS (SELECT 1 FROM tensor"
+    "SELECT (EXISTS (SELECT 1 FROM metadata WHERE checkpoint_id = ?1"
+    "                AND key = 'adapter_config.json:peft_type') OR EXISTS (SELECT 1 FROM tensor"
     "  WHERE id IN ((SELECT min(id) FROM tensor WHERE checkpoint_id = ?1),"
-    "               (SELECT max(id) FROM tensor WHERE checkpoint_id = ?1)) AND name GLOB '*lora*')";
+    "               (SELECT max(id) FROM tensor WHERE checkpoint_id = ?1)) AND name GLOB '*lora*'))"
+    " AND EXISTS (SELECT 1 FROM adapter_part(?1) WHERE kind <> 'replace')";
 
 bool diff_has_adapter(struct session *s, int64_t a, int64_t b)
 {

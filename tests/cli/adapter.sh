@@ -136,3 +136,17 @@ ckptdb import one two 2>/dev/null
 ckptdb --list "SELECT a.checkpoint, a.base_name, c.name, a.kind, a.name, a.status FROM adapter a LEFT JOIN checkpoint c ON c.id = a.base
     WHERE a.checkpoint_id IN (SELECT id FROM checkpoint WHERE path LIKE '%/named/%')"
 ckptdb export two/twice/model.safetensors w.safetensors --merge named/near; echo "status $?"
+
+echo '-- beside an adapter in its step: an optimizer and a full model are none, and the adapter stays one'
+(
+    mkdir mixed && cd mixed && cp -r ../cases/classifier/base ../cases/classifier/adapter .
+    mkdir -p run/checkpoint-2 && cp adapter/* run/checkpoint-2/
+    cp base/config.json base/model.safetensors run/checkpoint-2/
+    export CKPTDB=$PWD/mixed.db
+    ckptdb -d :memory: export base/model.safetensors run/checkpoint-2/optimizer.pt --names layernorm --rename '^=state.' 2>/dev/null
+    ckptdb import base run 2>&1
+    ckptdb --list "SELECT checkpoint, kind, count(*) FROM adapter GROUP BY 1, 2"
+    ckptdb diff base run@2:adapter_model --names 'q_proj|score'; echo "status $?"
+    ckptdb diff base run@2; echo "status $?"
+    ckptdb diff base run@2:optimizer --names 'layers.1.*norm'; echo "status $?"
+)
