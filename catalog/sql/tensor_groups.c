@@ -9,8 +9,8 @@
 #include "catalog/db/ids.h"
 #include "catalog/sql/vtab.h"
 
-/* The catalog has an index of the sizes that each layout has, not of its tensors: they are put in order
- * when their layout comes. */
+/* The catalog knows the sizes that each layout has, not which tensors have them: these are put in order when their
+ * layout comes. */
 struct sized {
     uint32_t *ords; /* NULL: it has not come yet */
     uint32_t at;
@@ -64,6 +64,19 @@ int groups_between(struct tensor_groups *g, struct blocks *b, struct cell from, 
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+static unsigned columns_of_key(const struct tensor_plan *p)
+{
+    static const enum block_column columns[TENSOR_COLUMNS] = {
+        [TENSOR_NAME] = BLOCK_NAME,         [TENSOR_DTYPE] = BLOCK_DTYPE,
+        [TENSOR_SHAPE] = BLOCK_SHAPE,       [TENSOR_RANK] = BLOCK_SHAPE,
+        [TENSOR_ELEMENTS] = BLOCK_ELEMENTS, [TENSOR_NBYTES] = BLOCK_NBYTES,
+    };
+    unsigned set = 0;
+    for (int i = 0; i < p->keys; i++)
+        set |= 1u << columns[p->key[i].column];
+    return set;
+}
+
 /* --- by name ------------------------------------------------------------------------------ */
 
 static int next_by_name(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
@@ -111,11 +124,13 @@ static int put_in_order(struct tensor_groups *g, struct layout *l)
 static int count_sized(struct tensor_groups *g)
 {
     const struct sized *s = &g->sized[g->layout->index];
+    const unsigned columns = columns_of_key(g->plan);
+    const enum block_column column = columns >> BLOCK_NBYTES & 1 ? BLOCK_NBYTES : BLOCK_ELEMENTS;
     const struct block *block = NULL;
     int rc = SQLITE_OK;
     for (uint32_t at = s->at; at < g->layout->tensors; at++, g->left++) {
-        rc = block_load(g->blocks, g->layout, s->ords[at], 1u << BLOCK_NBYTES, &block);
-        if (rc != SQLITE_OK || block_number(block, s->ords[at], BLOCK_NBYTES) != g->nbytes)
+        rc = block_load(g->blocks, g->layout, s->ords[at], columns, &block);
+        if (rc != SQLITE_OK || block_number(block, s->ords[at], column) != g->number)
             break;
     }
     return rc;
@@ -129,7 +144,7 @@ static int next_size(struct tensor_groups *g)
     g->ended = rc != SQLITE_ROW;
     if (g->ended)
         return rc == SQLITE_DONE ? blocks_all_given(g->blocks, g->given) : rc;
-    const int64_t nbytes = sqlite3_column_type(g->stream, 1) == SQLITE_NULL
+    const int64_t number = sqlite3_column_type(g->stream, 1) == SQLITE_NULL
                                ? NUMBER_NULL
                                : sqlite3_column_int64(g->stream, 1);
     rc = blocks_layout(g->blocks, sqlite3_column_int64(g->stream, 0), &l);
@@ -137,9 +152,9 @@ static int next_size(struct tensor_groups *g)
         rc = put_in_order(g, l);
     if (rc != SQLITE_OK)
         return rc;
-    g->same &= g->layout && nbytes == g->nbytes;
+    g->same &= g->layout && number == g->number;
     g->layout = l;
-    g->nbytes = nbytes;
+    g->number = number;
     rc = count_sized(g);
     g->given += g->left;
     return rc == SQLITE_OK ? SQLITE_ROW : rc;
@@ -209,19 +224,6 @@ static void put_column(struct text *out, const struct block *b, uint32_t ord, in
     default:
         put_number(out, block_number(b, ord, BLOCK_NBYTES));
     }
-}
-
-static unsigned columns_of_key(const struct tensor_plan *p)
-{
-    static const enum block_column columns[TENSOR_COLUMNS] = {
-        [TENSOR_NAME] = BLOCK_NAME,         [TENSOR_DTYPE] = BLOCK_DTYPE,
-        [TENSOR_SHAPE] = BLOCK_SHAPE,       [TENSOR_RANK] = BLOCK_SHAPE,
-        [TENSOR_ELEMENTS] = BLOCK_ELEMENTS, [TENSOR_NBYTES] = BLOCK_NBYTES,
-    };
-    unsigned set = 0;
-    for (int i = 0; i < p->keys; i++)
-        set |= 1u << columns[p->key[i].column];
-    return set;
 }
 
 #define FEW_ROWS 64 /* for each of which all tensors of a layout are looked through */
@@ -427,10 +429,15 @@ static int head_keys(const struct tensor_plan *p)
     return head == p->keys || p->whole ? p->keys : head ? head : 1;
 }
 
+/* Smallest sizes are those that all layouts have: if not any rows of one will do, sorting is quicker. */
 bool groups_stream(const struct tensor_plan *p)
 {
-    return head_keys(p) == 1 && (p->key[0].column == TENSOR_NAME ||
-                                 (p->key[0].column == TENSOR_NBYTES && p->key[0].backwards));
+    const int column = p->key[0].column;
+    const bool any = p->keys == 1 && p->then == THEN_ANY;
+    return head_keys(p) == 1 &&
+           (column == TENSOR_NAME ||
+            (!p->whole && column == TENSOR_NBYTES && (any || p->key[0].backwards)) ||
+            (!p->whole && column == TENSOR_ELEMENTS && any));
 }
 
 int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p,
@@ -440,8 +447,12 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
         "SELECT id, name FROM _layout_tensors ORDER BY name",
         "SELECT id, name FROM _layout_tensors ORDER BY name DESC",
     };
-    static const char by_size[] =
-        "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes DESC";
+#define BY_SIZE(column, order)                                                                     \
+    "SELECT DISTINCT id" ID_OWNER ", " column " FROM _layout_kinds ORDER BY " column order
+    static const char *const by_size[][2] = {
+        {BY_SIZE("elements", ""), BY_SIZE("elements", " DESC")},
+        {BY_SIZE("nbytes", ""), BY_SIZE("nbytes", " DESC")},
+    };
     const int head = head_keys(p);
     g->blocks = b;
     g->head = g->tail = *p;
@@ -455,9 +466,10 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     p = g->plan = &g->head;
     if (filter || !groups_stream(p))
         return sort_all(g, p, filter, of);
-    g->by_size = p->key[0].column == TENSOR_NBYTES;
-    return sqlite3_prepare_v2(b->db, g->by_size ? by_size : by_name[p->key[0].backwards], -1,
-                              &g->stream, NULL);
+    const int column = p->key[0].column;
+    const char *const *orders = column == TENSOR_NAME ? by_name : by_size[column == TENSOR_NBYTES];
+    g->by_size = column != TENSOR_NAME;
+    return sqlite3_prepare_v2(b->db, orders[p->key[0].backwards], -1, &g->stream, NULL);
 }
 
 static int next_of_head(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)

@@ -28,7 +28,7 @@ struct tensor_groups {
     struct layout *layout;          /* and this is one, with the `left` next tensors of */
     struct sized *sized;            /* [layout.index] */
     size_t sized_space, left;
-    int64_t nbytes;
+    int64_t number; /* bytes or elements */
     uint64_t given;
     bool same; /* as the last tensor that was given */
     /* Names are read when they decide: of the tensors that are alike in the keys before them. */

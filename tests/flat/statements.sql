@@ -138,6 +138,12 @@ SELECT elements, name, checkpoint FROM tensor ORDER BY elements DESC, name, chec
 SELECT dtype, name, checkpoint, ord FROM tensor WHERE name LIKE '%norm%' ORDER BY dtype DESC, name DESC, checkpoint DESC, ord DESC LIMIT 3000;
 -- 3 ordered two keys, then checkpoints backwards
 SELECT shape, name, dtype, checkpoint_id FROM tensor ORDER BY shape, name, dtype DESC, checkpoint_id DESC LIMIT 20 OFFSET 3000;
+-- 3 ordered the smallest
+SELECT nbytes FROM tensor ORDER BY nbytes LIMIT 300 OFFSET 20;
+-- 3 ordered most elements
+SELECT elements FROM tensor ORDER BY elements DESC LIMIT 300;
+-- 3 ordered fewest elements
+SELECT elements FROM tensor ORDER BY elements LIMIT 300;
 -- 3 ordered the largest of one checkpoint
 SELECT name, nbytes FROM tensor WHERE checkpoint_id = {cid} ORDER BY nbytes DESC, name LIMIT 10;
 -- 3 ordered a checkpoint's tensors in the file's order
