@@ -18,3 +18,10 @@ done
 try export model.safetensors.index.json f32.out --format torch --dtype float32 --no-sync
 "$CKPTDB_BIN" get ./f32.out layer2.w --slice 0
 "$CKPTDB_BIN" get ./model.safetensors.index.json layer2.w --slice 0
+echo '--- what is tied has the checksum of its twin, not that of nothing'
+try export "$TESTS/fixtures/real/torch/tied/data/same_object.pth" tied --format tf --no-sync
+"$CKPTDB_BIN" diff --bytes "$TESTS/fixtures/real/torch/tied/data/same_object.pth" ./tied
+python3 -c '
+index = open("tied.index", "rb").read()
+sums = {index[at + 1:at + 5].hex() for at in range(len(index) - 4) if index[at:at + 1] == b"5"}
+print("without a checksum" if "d8ea82a2" in sums else "checksums")'

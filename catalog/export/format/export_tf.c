@@ -122,7 +122,7 @@ static void add_bundle_entry(struct text *out, struct text *inner, const struct 
     add_field(out, 3, t->file);
     add_field(out, 4, t->offset);
     add_field(out, 5, t->nbytes + t->laid);
-    store_u32le(sum + 1, crc32c_mask(t->sum));
+    store_u32le(sum + 1, crc32c_mask(t->tied ? t->twin->sum : t->sum));
     text_add(out, sum, sizeof(sum));
     text_release(&dim);
 }
