@@ -6,11 +6,14 @@ wrong with it (the methods mode_*). The second server knows only plain files. LO
 port's number (1, 2), path, range, status, and "auth" where the request said who is asking.
 """
 import collections
+import hashlib
 import http.server
+import json
 import os
 import sys
 import threading
 import time
+import urllib.parse
 
 folder, ports, log = sys.argv[1:]
 lock = threading.Lock()
@@ -44,6 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         parts = self.path.lstrip("/").split("/", 1)
+        if self.server.number == 1 and (parts[0] == "api" or "/resolve/" in self.path):
+            return self.hub()
         mode = getattr(self, "mode_" + parts[0], None) if self.server.number == 1 and len(parts) == 2 else None
         if mode:
             mode(parts[1])
@@ -82,6 +87,41 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with lock:
             seen[self.path] += 1
             return seen[self.path]
+
+    # --- the hub: every repository has the files of FOLDER, two names a page; org/gated wants the token "geheim"
+
+    def hub(self):
+        url = urllib.parse.urlsplit(self.path)
+        words = url.path.lstrip("/").removeprefix("api/").removeprefix("models/").removeprefix("datasets/").split("/")
+        repo, verb, below = "/".join(words[:2]), words[2], "/".join(words[4:])
+        if repo == "org/gated" and self.headers.get("Authorization") != "Bearer geheim":
+            return self.answer(403)
+        if repo == "org/none":
+            return self.answer(401)
+        if verb == "resolve":  # as its large files: from another host, which must not learn the token
+            return self.answer(302, Location=f"http://127.0.0.1:{servers[1].server_port}/{below}")
+        top = os.path.join(folder, below)
+        if not os.path.isdir(top):
+            return self.answer(404)
+        entries = []
+        for name in sorted(os.listdir(top)):
+            path = os.path.join(top, name)
+            entry = {"type": "directory", "oid": "0", "size": 0, "path": os.path.join(below, name)}
+            if os.path.isfile(path):
+                oid = hashlib.sha256(open(path, "rb").read()).hexdigest()
+                entry.update(type="file", size=os.path.getsize(path), lfs={"oid": oid})
+            entries.append(entry)
+        if repo == "org/evil":
+            entries[0]["path"] = "../passwd"
+        if repo == "org/nul":
+            entries[0]["path"] = "a\0b\x1b[31m"
+        at = int(urllib.parse.parse_qs(url.query).get("cursor", ["0"])[0])
+        more = {}
+        if at + 2 < len(entries) or repo == "org/endless":
+            host = "http://127.0.0.2" if repo == "org/leads" else f"http://127.0.0.1:{self.server.server_port}"
+            step = 0 if repo == "org/endless" and at else 2
+            more["Link"] = f'<{host}{url.path}?cursor={at + step}>; rel="next"'
+        self.answer(200, json.dumps(entries[at:at + 2]).encode(), **more)
 
     def mode_norange(self, name):
         self.answer(200, self.read(name)[0])

@@ -395,6 +395,9 @@ static enum status say_status(const struct request *q, const struct exchange *x,
         return error_set(err, ERR_MISSING, q->path, NO_OFFSET, "no such file");
     case 401:
     case 403:
+        if (q->denied)
+            return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server answers %ld: %s",
+                             x->status, q->denied);
         return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server answers %ld: %s", x->status,
                          x->status == 401 ? "it does not know who is asking"
                                           : "whoever is asking may not read it");

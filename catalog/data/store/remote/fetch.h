@@ -27,6 +27,7 @@ struct request {
     struct text credentials; /* "KEY:SECRET" to sign with; empty: unsigned */
     struct text signing;     /* what libcurl signs for: CURLOPT_AWS_SIGV4 */
     bool netrc;              /* ~/.netrc may know this host */
+    const char *denied;      /* what to do about an answer 401 or 403; NULL: no advice */
     const char *match;       /* only if its entity tag is this; NULL or "": any */
 };
 

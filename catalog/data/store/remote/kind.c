@@ -2,7 +2,12 @@
 
 #include <string.h>
 
-static const struct remote_kind *const kinds[] = {&remote_http, &remote_https, NULL};
+#define PAGE_BYTES   ((size_t)64 << 20)
+#define ENTRIES_MOST ((size_t)1 << 20) /* of one folder */
+#define PAGES_MOST   100000            /* of one list, also empty ones */
+
+static const struct remote_kind *const kinds[] = {&remote_http, &remote_https, &remote_hub_data,
+                                                  &remote_hub,  &remote_s3,    NULL};
 
 const struct remote_kind *kind_named(const char *path)
 {
@@ -38,4 +43,32 @@ void remote_add(struct remote_folder *f, const char *name, size_t len, struct re
     e.name = arena_copy(&f->arena, name, len);
     e.tag = arena_copy(&f->arena, e.tag, strlen(e.tag));
     *PUSH(&f->arena, f->entries, f->count, f->space) = e;
+}
+
+void remote_pages(struct remote_folder *f, struct request *q, size_t host,
+                  void (*read)(struct remote_folder *, const void *context, const struct text *page,
+                               struct text *next),
+                  const void *context)
+{
+    struct error *err = f->arena.err;
+    struct text page = {.limit = PAGE_BYTES};
+    struct reply reply = {0};
+    for (unsigned pages = 1; fetch_text(q, &page, &reply, err) == OK; pages++) {
+        read(f, context, &page, &reply.next);
+        if (f->count > ENTRIES_MOST || pages > PAGES_MOST)
+            error_set(err, ERR_LIMIT, f->path, NO_OFFSET, "the list of this folder does not end");
+        if (err->status != OK || !reply.next.len)
+            break;
+        if (strncmp(reply.next.at, q->url.at, host) != 0 || reply.next.at[host] != '/' ||
+            strcmp(reply.next.at, q->url.at) == 0)
+            error_set(err, ERR_IO, f->path, NO_OFFSET,
+                      "the server's list goes on at another host, or where it began");
+        text_reset(&q->url);
+        text_add(&q->url, reply.next.at, reply.next.len);
+        text_reset(&reply.next);
+        if (err->status != OK)
+            break;
+    }
+    text_release(&page);
+    text_release(&reply.next);
 }

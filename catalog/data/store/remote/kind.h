@@ -36,7 +36,7 @@ struct remote_kind {
     enum status (*list)(const char *path, struct remote_folder *, struct error *err);
 };
 
-extern const struct remote_kind remote_http, remote_https;
+extern const struct remote_kind remote_http, remote_https, remote_hub, remote_hub_data, remote_s3;
 
 /* The kind of store that a path names, or NULL. */
 const struct remote_kind *kind_named(const char *path);
@@ -46,5 +46,13 @@ size_t kind_root(const struct remote_kind *, const char *path);
 
 /* Add an entry of a list. What could lead out of the folder, or break a message, is no name: the error says so. */
 void remote_add(struct remote_folder *, const char *name, size_t len, struct remote_entry);
+
+/* Ask for a list, page by page, and have each read into the folder. `next` holds the URL of the next page, if a
+ * header names one, and gets it from read() otherwise; it must begin with the first `host` bytes of the request's.
+ * Failures are the folder's. */
+void remote_pages(struct remote_folder *, struct request *, size_t host,
+                  void (*read)(struct remote_folder *, const void *context, const struct text *page,
+                               struct text *next),
+                  const void *context);
 
 #endif

@@ -1,0 +1,177 @@
+/*
+ * hf.c - repositories of the Hugging Face hub.
+ *
+ *   hf://ORG/REPO[@REVISION]/PATH     hf://datasets/ORG/REPO[@REVISION]/PATH
+ *   GET $HF_ENDPOINT/api/models/ORG/REPO/tree/REVISION/FOLDER        what is in a folder, in pages
+ *   GET $HF_ENDPOINT/ORG/REPO/resolve/REVISION/PATH                  a file, mostly by a redirect to another host
+ *
+ * A file's state is its object: the SHA-256 of one that is stored with git-lfs, else git's own name of it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/data/store/remote/kind.h"
+
+#define TOKEN_BYTES 512
+
+struct hub_place {
+    const char *api; /* "models", "datasets" */
+    const char *web; /* what is before ORG in the address of a page: "", "datasets/" */
+    const char *repo, *revision, *below;
+    size_t repo_len, revision_len;
+};
+
+static struct hub_place hub_place(const char *path)
+{
+    static const char datasets[] = "hf://datasets/";
+    const bool data = strncmp(path, datasets, sizeof(datasets) - 1) == 0;
+    struct hub_place p = {.api = data ? "datasets" : "models", .web = data ? "datasets/" : ""};
+    p.repo = path + (data ? sizeof(datasets) - 1 : strlen("hf://"));
+    const char *slash = strchr(p.repo, '/');
+    const size_t len =
+        slash ? (size_t)(slash + 1 - p.repo) + strcspn(slash + 1, "/") : strlen(p.repo);
+    const char *at = memchr(p.repo, '@', len);
+    p.repo_len = at ? (size_t)(at - p.repo) : len;
+    p.revision = at ? at + 1 : "main";
+    p.revision_len = at ? len - p.repo_len - 1 : strlen("main");
+    p.below = p.repo + len + (p.repo[len] == '/');
+    return p;
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets one meanwhile */
+    return value && *value ? value : NULL;
+}
+
+/* The token of this user: one word; "" if there is none. */
+static void read_token(char out[TOKEN_BYTES])
+{
+    const char *given = variable("HF_TOKEN"), *file = variable("HF_TOKEN_PATH");
+    const char *home = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME"),
+               *user = variable("HOME");
+    struct text path = {.limit = 8192};
+    out[0] = '\0';
+    if (file)
+        text_adds(&path, file);
+    else if (home)
+        text_addf(&path, "%s/token", home);
+    else
+        text_addf(&path, "%s%s/huggingface/token",
+                  cache  ? cache
+                  : user ? user
+                         : "",
+                  cache ? "" : "/.cache");
+    FILE *f = given || !text_str(&path) ? NULL : fopen(path.at, "re");
+    if (given)
+        snprintf(out, TOKEN_BYTES, "%s", given);
+    else if (f && !fgets(out, TOKEN_BYTES, f))
+        out[0] = '\0';
+    if (f)
+        fclose(f);
+    out[strcspn(out, " \t\r\n")] = '\0';
+    text_release(&path);
+}
+
+/* The beginning of each URL, and who is asking. */
+static void begin_request(struct request *q)
+{
+    char token[TOKEN_BYTES];
+    const char *endpoint = variable("HF_ENDPOINT");
+    text_adds(&q->url, endpoint ? endpoint : "https://huggingface.co");
+    while (q->url.len && q->url.at[q->url.len - 1] == '/')
+        q->url.at[--q->url.len] = '\0';
+    q->denied =
+        "gated or private, or there is no such repository: accept its terms on its page, and set HF_TOKEN "
+        "to a token that may read it";
+    read_token(token);
+    if (*token)
+        text_addf(&q->headers[0], "Authorization: Bearer %s", token);
+}
+
+static void add_revision(struct request *q, const struct hub_place *p)
+{
+    fetch_escape(&q->url, p->revision, p->revision_len, "%");
+}
+
+static enum status hub_request(const char *path, struct request *q, struct error *err)
+{
+    (void)err;
+    const struct hub_place p = hub_place(path);
+    begin_request(q);
+    text_addf(&q->url, "/%s", p.web);
+    fetch_escape(&q->url, p.repo, p.repo_len, "/");
+    text_adds(&q->url, "/resolve/");
+    add_revision(q, &p);
+    text_addc(&q->url, '/');
+    fetch_escape(&q->url, p.below, strlen(p.below), "/");
+    return OK;
+}
+
+/* One file or folder; its path is the repository's. False: it lies elsewhere. */
+static bool add_entry(struct remote_folder *f, const char *below, const struct json_value *v)
+{
+    const struct json_value *path = json_get(v, "path"), *lfs = json_get(v, "lfs");
+    const struct json_value *id = json_get(v, "oid"), *size = json_get(v, "size");
+    const size_t len = strlen(below), skip = len ? len + 1 : 0;
+    char tag[TAG_MAX] = "";
+    if (json_get(lfs, "oid"))
+        id = json_get(lfs, "oid");
+    if (json_type_of(path) != JSON_STRING || path->text.len <= skip ||
+        (len && (memcmp(path->text.at, below, len) != 0 || path->text.at[len] != '/')))
+        return false;
+    struct remote_entry e = {.folder = json_string_is(json_get(v, "type"), "directory"),
+                             .tag = tag};
+    if (json_type_of(size) == JSON_NUMBER)
+        e.size = strtoull((const char *)size->text.at, NULL, 10);
+    if (json_type_of(id) == JSON_STRING)
+        snprintf(tag, sizeof(tag), "%s", (const char *)id->text.at);
+    remote_add(f, (const char *)path->text.at + skip, path->text.len - skip, e);
+    return true;
+}
+
+static void read_page(struct remote_folder *f, const void *context, const struct text *page,
+                      struct text *next)
+{
+    const struct hub_place *p = context;
+    struct error *err = f->arena.err;
+    struct arena arena = {.err = err};
+    (void)next; /* a Link, which it holds already */
+    const struct json_value *list =
+        json_read_tree((struct bytes){(const uint8_t *)page->at, page->len}, &arena, err);
+    bool good = json_type_of(list) == JSON_ARRAY;
+    for (const struct json_value *v = good ? list->first : NULL; v && good && err->status == OK;
+         v = v->next)
+        good = add_entry(f, p->below, v);
+    if (!good)
+        error_set(err, ERR_CORRUPT, f->path, NO_OFFSET,
+                  "the hub's list of it is not what it should be");
+    arena_release(&arena);
+}
+
+static enum status hub_list(const char *path, struct remote_folder *f, struct error *err)
+{
+    const struct hub_place p = hub_place(path);
+    struct request q = {.path = path};
+    if (!p.repo_len || !memchr(p.repo, '/', p.repo_len))
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no repository: hf://ORG/REPO is one");
+    begin_request(&q);
+    const size_t host = q.url.len;
+    text_addf(&q.url, "/api/%s/", p.api);
+    fetch_escape(&q.url, p.repo, p.repo_len, "/");
+    text_adds(&q.url, "/tree/");
+    add_revision(&q, &p);
+    if (*p.below)
+        text_addc(&q.url, '/');
+    fetch_escape(&q.url, p.below, strlen(p.below), "/");
+    remote_pages(f, &q, host, read_page, &p);
+    request_release(&q);
+    return err->status;
+}
+
+const struct remote_kind remote_hub = {
+    .scheme = "hf://", .root = 2, .request = hub_request, .list = hub_list};
+const struct remote_kind remote_hub_data = {
+    .scheme = "hf://datasets/", .root = 2, .request = hub_request, .list = hub_list};
