@@ -79,7 +79,7 @@ def of_torch(tensor):
 def read_torch(path, want, rng):
     import torch
     got = torch.load(path, weights_only=True, mmap=bool(rng.integers(2)))
-    assert list(got) == want["order"], "another order"
+    assert list(got) == want.get("order", list(got)), "another order"
     return {name: of_torch(t) for name, t in got.items()}
 
 
@@ -98,7 +98,7 @@ def read_gguf(path, want, rng):
     got, parts = {}, sorted(glob.glob(path.removesuffix(".gguf") + "-0*.gguf")) or [path]
     for k, part in enumerate(parts):
         reader = GGUFReader(part)
-        if not k:
+        if not k and "order" in want:
             assert reader.fields["note"].contents() == 'of "ü"' and reader.fields["n"].contents() == [1, -2]
         if len(parts) > 1:
             assert [reader.fields["split." + key].contents() for key in ("no", "count", "tensors.count")] == [
@@ -108,7 +108,7 @@ def read_gguf(path, want, rng):
             assert t.data_offset % reader.alignment == 0
             name = {"F32": "float32", "F16": "float16", "F64": "float64", "BF16": "bfloat16"}.get(t.tensor_type.name) or f"int{t.tensor_type.name[1:]}"
             got[t.name] = np.frombuffer(np.ascontiguousarray(t.data).tobytes(), getattr(ml_dtypes, name, None) or name).reshape(shape)
-    assert list(got) == want["order"], "another order"
+    assert list(got) == want.get("order", list(got)), "another order"
     return got
 
 
@@ -124,7 +124,7 @@ def read_hdf5(path, want, rng):
             got[name] = value
     with h5py.File(path) as f:
         f.visititems(visit)
-        assert f.attrs["note"] == 'of "ü"'
+        assert "order" not in want or f.attrs["note"] == 'of "ü"'
     return got
 
 
@@ -136,7 +136,8 @@ def read_tf(path, want, rng):
 
 def read_orbax(path, want, rng):
     import orbax.checkpoint as ocp
-    return dict(flat(ocp.StandardCheckpointer().restore(os.path.abspath(path))))
+    tree = ocp.StandardCheckpointer().restore(os.path.abspath(path))
+    return dict(flat(tree)) if isinstance(tree, dict) else {"": tree}
 
 
 def read_t5x(path, want, rng):
@@ -145,16 +146,18 @@ def read_t5x(path, want, rng):
     from flax import serialization
     with open(path + "/checkpoint", "rb") as f:
         index = serialization.msgpack_restore(f.read())
-    assert index["version"] == 3 and int(index["optimizer"]["state"]["step"]) == 0
+    named = any(name.startswith(("target/", "state/", "flax_mutables/")) for name in want["arrays"])  # as T5X's own names
+    assert index["version"] == 3 and (named or int(index["optimizer"]["state"]["step"]) == 0)
 
     def leaves(tree, above=""):
         for key, value in tree.items():
-            if isinstance(value, dict) and "driver" not in value:
+            if isinstance(value, dict) and not ("driver" in value and "path" in value.get("kvstore", ())):
                 yield from leaves(value, f"{above}{key}/")
             else:
                 yield above + key, value
     got = {}
-    for name, value in leaves(index["optimizer"]["target"]):
+    mutables = {"flax_mutables": index["flax_mutables"]} if "flax_mutables" in index else {}
+    for name, value in leaves({**index["optimizer"], **mutables} if named else index["optimizer"]["target"]):
         if isinstance(value, dict):
             store = {"driver": value["driver"],
                      "kvstore": {"driver": "file", "path": os.path.join(os.path.abspath(path), value["kvstore"]["path"])}}
@@ -162,6 +165,8 @@ def read_t5x(path, want, rng):
             assert list(array.shape) == value["metadata"]["shape"]
             value = array.read().result()
         got[name] = np.asarray(value)
+    if named and "state/step" not in want["arrays"]:
+        del got["state/step"]
     return got
 
 
@@ -237,4 +242,5 @@ def main():
     print(f"{passed} passed, {failed} failed")
 
 
-main()
+if __name__ == "__main__":
+    main()
