@@ -198,33 +198,48 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
     return known;
 }
 
+/* A checkpoint `d` of the same files, under other names, that is `known`. */
+#define SAME_FILES(known)                                                                                 \
+    "SELECT d.id FROM linked_checkpoints k JOIN linked_checkpoints o ON o.file = k.file AND o.id <> k.id" \
+    " JOIN _checkpoints c ON c.id = k.id JOIN _checkpoints d ON d.id = o.id"                              \
+    " WHERE k.id = ?1 AND d.layout = c.layout AND d.placed = c.placed AND d.format = c.format"            \
+    "  AND (EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id BETWEEN d.id" ID_FIRST                      \
+    "AND d.id" ID_LAST ")" known                                                                          \
+    ") AND NOT EXISTS (SELECT 1 FROM _files f LEFT JOIN _files g ON g.id = (d.id" ID_FIRST                \
+    ") + (f.id" ID_ORD ") AND g.device = f.device AND g.inode = f.inode AND g.size = f.size"              \
+    "   AND g.mtime_ns = f.mtime_ns AND g.base = f.base"                                                  \
+    "   WHERE f.id BETWEEN c.id" ID_FIRST "AND c.id" ID_LAST                                              \
+    " AND f.role = 'data' AND g.id IS NULL) LIMIT 1"
+
 /* Tensors in links to files that were hashed under another name have the hashes found there. */
 static void share_links(const struct content_work *w, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
         "INSERT OR IGNORE INTO _tensor_hashes SELECT (?1" ID_FIRST ") + (x.id" ID_ORD
-        "), x.hash FROM _tensor_hashes x JOIN"
-        " (SELECT d.id FROM linked_checkpoints k JOIN linked_checkpoints o ON o.file = k.file AND o.id <> k.id"
-        "  JOIN _checkpoints c ON c.id = k.id JOIN _checkpoints d ON d.id = o.id"
-        "  WHERE k.id = ?1 AND d.layout = c.layout AND d.placed = c.placed AND d.format = c.format"
-        "   AND EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id BETWEEN d.id" ID_FIRST
-        "AND d.id" ID_LAST ")"
-        "   AND NOT EXISTS (SELECT 1 FROM _files f LEFT JOIN _files g ON g.id = (d.id" ID_FIRST
-        ") + (f.id" ID_ORD ") AND g.device = f.device AND g.inode = f.inode AND g.size = f.size"
-        "    AND g.mtime_ns = f.mtime_ns AND g.base = f.base"
-        "    WHERE f.id BETWEEN c.id" ID_FIRST "AND c.id" ID_LAST
-        " AND f.role = 'data' AND g.id IS NULL) LIMIT 1) d ON x.id BETWEEN d.id" ID_FIRST
-        "AND d.id" ID_LAST;
+        "), x.hash FROM _tensor_hashes x JOIN (" SAME_FILES("") ") d ON x.id BETWEEN d.id" ID_FIRST
+                                                                "AND d.id" ID_LAST;
     db_run(w->db, err, "cannot keep a hash", sql, "i", checkpoint);
+}
+
+/* Whether share_links() will have nothing left to read. What is measured and is not will be read. */
+static bool will_share_links(const struct content_work *w, int64_t checkpoint, struct error *err)
+{
+    static const char due[] = "UPDATE linked_checkpoints SET due = 1 WHERE id = ?1";
+    sqlite3_stmt *s = db_query_to(w->db, err, DB_READING, SAME_FILES(" OR o.due"), "i", checkpoint);
+    const bool shares = db_row(s, "hashes", err);
+    sqlite3_finalize(s);
+    if (!shares)
+        db_run(w->db, err, NULL, due, "i", checkpoint);
+    return shares;
 }
 
 enum status content_find_links(sqlite3 *db, struct error *err)
 {
     static const char sql[] =
-        "CREATE TEMP TABLE IF NOT EXISTS linked_checkpoints (id INTEGER PRIMARY KEY, file TEXT NOT NULL);"
+        "CREATE TEMP TABLE IF NOT EXISTS linked_checkpoints (id INTEGER PRIMARY KEY, file TEXT NOT NULL, due INTEGER);"
         "CREATE INDEX IF NOT EXISTS temp.linked_checkpoints_by_file ON linked_checkpoints(file);"
         "DELETE FROM linked_checkpoints;"
-        "INSERT OR IGNORE INTO linked_checkpoints SELECT id" ID_OWNER
+        "INSERT OR IGNORE INTO linked_checkpoints(id, file) SELECT id" ID_OWNER
         ", device || ' ' || inode FROM"
         " (SELECT id, device, inode, count(*) OVER (PARTITION BY device, inode) AS names FROM _files"
         "  WHERE role = 'data' AND inode IS NOT NULL) WHERE names > 1 ORDER BY id";
@@ -244,7 +259,8 @@ static void compute(const struct content_work *w, int64_t checkpoint, bool *comp
                       .link = db_query_to(w->db, err, DB_READING, link, "")};
     if (err->status == OK && !w->again && !w->measured)
         share_links(w, checkpoint, err);
-    if (err->status == OK)
+    const bool shared = w->measured && !w->again && will_share_links(w, checkpoint, err);
+    if (err->status == OK && !shared)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);

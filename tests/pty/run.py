@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 try:
     import fcntl
@@ -613,6 +614,33 @@ def case_messages_are_never_left_out(t):
     for line in s.output.splitlines():
         if len(line) > 70 and not line.startswith("ckptdb"):
             raise Failed(f"too wide: {line!r}")
+
+
+def case_progress_holds_over_many_checkpoints(t):
+    """dedup's bar: one total from the first line to the last, in which five links to a file count once."""
+    size, copies = 24 << 20, 6
+    os.mkdir(t.path("many"))
+    head = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % size
+    head = b"\x93NUMPY\1\0" + struct.pack("<H", 118) + head.ljust(117) + b"\n"
+    for i in range(copies):
+        path = t.path(f"many/m{i}.npz")
+        if i:
+            shutil.copy(t.path("many/m0.npz"), path)
+            continue
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as out:  # slow to decode
+            out.writestr("w.npy", head + bytes(size))
+        for link in range(4):
+            os.link(path, t.path(f"many/link{link}.npz"))
+    subprocess.run([t.binary, "-d", t.path("c.db"), "import", t.path("many")], capture_output=True, check=True)
+    s = t.shell("dedup", "--jobs", "1")
+    s.wait(60)
+    seen = re.findall(r"hashing  ([\d.]+) MB of ([\d.]+) MB  (\d+)%", s.output)
+    if len(seen) < 2 or " to go" not in s.output:
+        raise Failed("no progress was shown")
+    equal({float(total) for _, total, _ in seen}, {float(f"{size * copies / 1e6:.3g}")})
+    done = [int(percent) for _, _, percent in seen]
+    equal(done, sorted(done))
+    s.expect(r"w +│ +25\.2 MB")
 
 
 def case_alike_findings_are_one(t):
