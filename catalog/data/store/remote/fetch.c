@@ -161,7 +161,7 @@ static void begin_answer(struct exchange *x, const char *line, size_t len)
 }
 
 /* A number at the beginning of a text, which goes on behind it. */
-static bool take_number(const char **at, uint64_t *out)
+static bool header_number(const char **at, uint64_t *out)
 {
     char *end;
     if (**at < '0' || **at > '9')
@@ -180,8 +180,8 @@ static void take_range(struct exchange *x, const char *value)
         value++;
     else if (x->ranged)
         x->ranged =
-            take_number(&value, &x->first) && *value++ == '-' && take_number(&value, &x->last);
-    x->ranged = x->ranged && *value++ == '/' && take_number(&value, &x->reply->size);
+            header_number(&value, &x->first) && *value++ == '-' && header_number(&value, &x->last);
+    x->ranged = x->ranged && *value++ == '/' && header_number(&value, &x->reply->size);
 }
 
 static size_t see_header(char *line, size_t one, size_t len, void *context)

@@ -111,7 +111,7 @@ static enum status hub_request(const char *path, struct request *q, struct error
 }
 
 /* One file or folder; its path is the repository's. False: it lies elsewhere. */
-static bool add_entry(struct remote_folder *f, const char *below, const struct json_value *v)
+static bool add_object(struct remote_folder *f, const char *below, const struct json_value *v)
 {
     const struct json_value *path = json_get(v, "path"), *lfs = json_get(v, "lfs");
     const struct json_value *id = json_get(v, "oid"), *size = json_get(v, "size");
@@ -144,7 +144,7 @@ static void read_page(struct remote_folder *f, const void *context, const struct
     bool good = json_type_of(list) == JSON_ARRAY;
     for (const struct json_value *v = good ? list->first : NULL; v && good && err->status == OK;
          v = v->next)
-        good = add_entry(f, p->below, v);
+        good = add_object(f, p->below, v);
     if (!good)
         error_set(err, ERR_CORRUPT, f->path, NO_OFFSET,
                   "the hub's list of it is not what it should be");

@@ -265,8 +265,8 @@ static int64_t time_of(const char *text)
 }
 
 /* An element's name is that of the folder, and then the entry's. */
-static void add_named(struct remote_folder *f, const struct s3_list *l, struct s3_texts *t,
-                      const char *name_is, struct remote_entry e)
+static void add_listed(struct remote_folder *f, const struct s3_list *l, struct s3_texts *t,
+                       const char *name_is, struct remote_entry e)
 {
     const size_t skip = strlen(l->folder);
     member(t, name_is, &t->value);
@@ -296,11 +296,11 @@ static void read_page(struct remote_folder *f, const void *context, const struct
         struct remote_entry e = {.size = strtoull(member(&t, "Size", &t.value), NULL, 10)};
         e.modified = time_of(member(&t, "LastModified", &t.value));
         e.tag = member(&t, "ETag", &t.tag);
-        add_named(f, l, &t, "Key", e);
+        add_listed(f, l, &t, "Key", e);
     }
     at = page->len ? page->at : "";
     while (f->arena.err->status == OK && next_element(&at, "CommonPrefixes", &t.element))
-        add_named(f, l, &t, "Prefix", (struct remote_entry){.folder = true, .tag = ""});
+        add_listed(f, l, &t, "Prefix", (struct remote_entry){.folder = true, .tag = ""});
     at = page->len ? page->at : "";
     if (next_element(&at, "NextContinuationToken", &t.value)) {
         decode_entities(&t.value);
