@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 
 # ratio of medians, and what each took
 HEAD = """
@@ -82,10 +83,46 @@ theirs = lambda: pandas.read_sql(ask, flat)
 pandas.testing.assert_frame_equal(ours(), theirs(), check_dtype=False)
 ratio(ours, theirs, max(3, pairs // 2))
 """
+SPARK = """
+import pandas, warnings
+from pyspark.sql import SparkSession
+warnings.simplefilter("ignore")
+os.environ.update(PYSPARK_PYTHON=sys.executable)
+paths = []
+for c in range(20):
+    names = [{"dtype": ["F32", "BF16"][i % 2], "shape": [0, i % 9], "data_offsets": [0, 0]} for i in range(TENSORS)]
+    text = json.dumps({f"catalog{c}.layers.{i}.weight": n for i, n in enumerate(names)}).encode()
+    os.makedirs(os.path.join(at, "spark", str(c)), exist_ok=True)
+    with open(os.path.join(at, "spark", str(c), "model.safetensors"), "wb") as f:
+        f.write(len(text).to_bytes(8, "little") + text)
+    paths.append(os.path.join(at, "spark", f"{c}.db"))
+    with ckptdb.open(paths[-1]) as one:
+        one.index(os.path.join(at, "spark", str(c)))
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF").config(
+    "spark.sql.shuffle.partitions", "2").config("spark.sql.execution.arrow.pyspark.enabled", "true").getOrCreate()
+ask = "SELECT dtype, rank, count(*), sum(nbytes) FROM {t} WHERE dtype = 'bfloat16' AND name LIKE '%.layers.1%' GROUP BY dtype, rank"
+
+def ours():
+    ckptdb.spark.read(spark, paths, "tensor", columns="name,dtype,rank,nbytes").createOrReplaceTempView("o")
+    return spark.sql(ask.format(t="o")).collect()
+
+def theirs():
+    frames = []
+    for path in paths:
+        with sqlite3.connect(path) as held:
+            frames.append(pandas.read_sql("SELECT name, dtype, rank, nbytes FROM tensor", held))
+    spark.createDataFrame(pandas.concat(frames)).createOrReplaceTempView("p")
+    return spark.sql(ask.format(t="p")).collect()
+
+assert sorted(map(tuple, ours())) == sorted(map(tuple, theirs()))
+ratio(ours, theirs, max(2, pairs // 3))
+"""
 ROWS = [("Python: list names and shapes of 5,000 tensors, against safe_open", LIST, "safetensors", 0.5),
         ("Python: read 10,000 small tensors one by one, against safe_open().get_tensor", SMALL, "safetensors", 0.5),
         ("Python: t[...] of 16 MiB, against numpy.fromfile", LARGE, "safetensors", 1.1),
-        ("Python: a data frame of a million rows, against pandas.read_sql", FRAME, "pandas", 1.2)]
+        ("Python: a data frame of a million rows, against pandas.read_sql", FRAME, "pandas", 1.2),
+        ("Python: a filtered sum of Spark's over 20 catalogs of 100,000 tensors, against the rows through pandas", SPARK,
+         "pyspark, pyarrow, pandas", 0.2)]
 
 
 def run(bench):
@@ -94,9 +131,10 @@ def run(bench):
         if not bench.wants(name):
             continue
         python = bench.python_with(f"cffi, {module}")
-        if not python:
-            bench.leave_out(name, f"there is no {module}")
+        if not python or script is SPARK and not shutil.which("java"):
+            bench.leave_out(name, f"there is no {module if not python else 'Java'}")
             continue
+        script = script.replace("TENSORS", str(bench.count(100000)))
         told = bench.run([python, "-c", HEAD + script, str(bench.root), str(bench.pairs)],
                          env={**os.environ, "PYTHONPATH": package})[1]
         ratio, least, most, ours, theirs = json.loads(told)
