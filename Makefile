@@ -89,6 +89,7 @@ schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.
               $(sort $(wildcard schema/map/*.sql)) \
               $(sort $(wildcard schema/function/*.sql)) $(sort $(wildcard schema/verify/*.sql)) \
               $(sort $(wildcard schema/rules/*.sql)) $(sort $(wildcard schema/upgrade/*.sql)) \
+              $(sort $(wildcard schema/merge/*.sql)) \
               $G/schema/function/map_check.sql
 checks := $(sort $(wildcard schema/check/*))
 page := $(sort $(wildcard shell/view/page.css shell/view/page.html shell/view/page.sh shell/view/*.js shell/view/d3/*.js))

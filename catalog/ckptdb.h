@@ -242,6 +242,39 @@ enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_pl
  * at `path`, and not to be replaced (`force`), or it is this catalog. */
 enum ckptdb_status ckptdb_snapshot(ckptdb *, const char *path, bool force, struct ckptdb_error *);
 
+struct ckptdb_relocation {
+    const char *from, *to; /* the beginning of paths there, and what it is here */
+};
+
+struct ckptdb_joining {
+    size_t size; /* of this struct */
+    /* Paths below `from` are those below `to`, the first that fits. A file that has the same size and time here is the
+     * same one. */
+    const struct ckptdb_relocation *relocations;
+    size_t relocation_count;
+    /* The catalog is of another machine: its other paths, and its devices, are not this one's. /data/x becomes
+     * file://HOST/data/x. NULL: of this machine. */
+    const char *host;
+    bool
+        keep_both; /* a rule set or optimizer that differs from the one of its name here becomes NAME@CATALOG */
+};
+
+struct ckptdb_joined {
+    size_t size;             /* of this struct */
+    uint64_t added, changed; /* checkpoints: new here, or of a later import than what was here */
+    uint64_t known;          /* others, of which hashes and the like may have come */
+    uint64_t
+        kept; /* rule sets and optimizers under the name NAME@CATALOG, also by an earlier call */
+};
+
+/* Take what another catalog holds into this one: all of it, or nothing. The other is only read; one of an older
+ * version is copied, and the copy brought up to date. The same checkpoint, by its path or by its files, is one, and
+ * the later import counts. CKPTDB_ARGUMENT: it is no catalog, of a version that cannot be read, this one itself, or
+ * rule sets, optimizers or known classes differ, which the message names; CKPTDB_CORRUPT: it is damaged;
+ * CKPTDB_BUSY: it is being written. The report may be NULL. */
+enum ckptdb_status ckptdb_join(ckptdb *, const char *path, const struct ckptdb_joining *,
+                               struct ckptdb_joined *, struct ckptdb_error *);
+
 /* --- finding ------------------------------------------------------------------------------- */
 
 /* The checkpoint that a person means: its name, an id, a path or its last components, a folder that

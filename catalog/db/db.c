@@ -251,7 +251,7 @@ static enum status renew(sqlite3 *db, struct error *err)
         return status;
     if (db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err) == OK &&
         version == CATALOG_VERSION)
-        schema_check(db, false, &differs, err); /* a third program may have done it */
+        schema_check(db, "main", false, &differs, err); /* a third program may have done it */
     const bool old = version < CATALOG_VERSION;
     if (err->status == OK && (old || differs))
         drop_views(db, err);
@@ -320,18 +320,22 @@ static bool was_cut_short(const char *path)
     return found;
 }
 
-static void read_marks(sqlite3 *db, sqlite3_int64 *application, sqlite3_int64 *version,
-                       struct error *err)
+void db_marks(sqlite3 *db, const char *schema, sqlite3_int64 *application, sqlite3_int64 *version,
+              struct error *err)
 {
-    if (db_number(db, "PRAGMA application_id", NO_NAME, NULL, application, err) == OK)
-        db_number(db, "PRAGMA user_version", NO_NAME, NULL, version, err);
+    char sql[64];
+    snprintf(sql, sizeof(sql), "PRAGMA %s.application_id", schema);
+    if (db_number(db, sql, NO_NAME, NULL, application, err) != OK)
+        return;
+    snprintf(sql, sizeof(sql), "PRAGMA %s.user_version", schema);
+    db_number(db, sql, NO_NAME, NULL, version, err);
 }
 
-enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
+enum status db_check_version(sqlite3 *db, const char *schema, bool reads, struct error *err)
 {
-    const char *path = sqlite3_db_filename(db, "main");
+    const char *path = sqlite3_db_filename(db, schema);
     sqlite3_int64 application = 0, version = 0;
-    read_marks(db, &application, &version, err);
+    db_marks(db, schema, &application, &version, err);
     if (err->status != OK || application != CATALOG_APPLICATION_ID)
         return err->status;
     if (version > CATALOG_VERSION)
@@ -359,7 +363,7 @@ static void check_identity(sqlite3 *db, const char *path, enum db_mode mode,
     const bool cut_short = was_cut_short(path);
     sqlite3_int64 application = 0, version = 0;
     bool empty = false, renewed = false;
-    read_marks(db, &application, &version, err);
+    db_marks(db, "main", &application, &version, err);
     if (err->status == OK && application == 0) {
         if (!may_create(mode))
             await_creation(db, wait, err);
@@ -369,16 +373,16 @@ static void check_identity(sqlite3 *db, const char *path, enum db_mode mode,
             return;
         /* Another program may have filled it meanwhile, even between reading the two marks. */
         if (err->status == OK)
-            read_marks(db, &application, &version, err);
+            db_marks(db, "main", &application, &version, err);
     }
     if (err->status == OK && application != CATALOG_APPLICATION_ID)
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a ckptdb catalog (it is left as it is)");
-    if (err->status != OK || db_check_version(db, mode == DB_READ, err) != OK)
+    if (err->status != OK || db_check_version(db, "main", mode == DB_READ, err) != OK)
         return;
     if (version < CATALOG_VERSION)
         renewed = true;
     else
-        schema_check(db, mode == DB_READ, &renewed, err);
+        schema_check(db, "main", mode == DB_READ, &renewed, err);
     if (err->status == OK && renewed && mode != DB_READ)
         renew(db, err);
     if (err->status == OK && (mode == DB_WRITE || (mode != DB_READ && cut_short)))

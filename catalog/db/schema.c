@@ -1,5 +1,6 @@
 #include "catalog/db/schema.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *schema_text(const char *path)
@@ -91,10 +92,14 @@ static void compare_object(struct comparison *c, const char *name, const char *s
     }
 }
 
-enum status schema_check(sqlite3 *db, bool reads, bool *differs, struct error *err)
+enum status schema_check(sqlite3 *db, const char *schema, bool reads, bool *differs,
+                         struct error *err)
 {
-    static const char sql[] = "SELECT name, sql FROM main.sqlite_schema"
-                              " WHERE type IN ('table', 'view', 'trigger') AND sql NOT NULL";
+    char sql[128];
+    snprintf(sql, sizeof(sql),
+             "SELECT name, sql FROM %s.sqlite_schema"
+             " WHERE type IN ('table', 'view', 'trigger') AND sql NOT NULL",
+             schema);
     struct comparison c = {.count = 0};
     sqlite3_stmt *s = NULL;
     for (struct schema_object o = {0}; c.count < OBJECTS_MAX && schema_next(&o);)
@@ -114,7 +119,7 @@ enum status schema_check(sqlite3 *db, bool reads, bool *differs, struct error *e
             strncmp(o->file->path, "schema/" SCHEMA_ADDED, strlen("schema/" SCHEMA_ADDED)) == 0;
         const bool table = o->kind == SCHEMA_TABLE && !added;
         if (!c.there[i] && (table || (reads && o->kind == SCHEMA_VIEW)))
-            error_set(err, ERR_ARGUMENT, sqlite3_db_filename(db, "main"), NO_OFFSET,
+            error_set(err, ERR_ARGUMENT, sqlite3_db_filename(db, schema), NO_OFFSET,
                       "damaged by another program: its %s %.*s is gone; %s",
                       table ? "table" : "view", (int)o->len, o->name,
                       table ? DB_IMPORT_ANEW

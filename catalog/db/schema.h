@@ -43,10 +43,11 @@ bool schema_next(struct schema_object *);
 /* Whether they create something of this name, in capitals or not. */
 bool schema_makes(const char *name);
 
-/* Whether the catalog has everything. *differs: a view or trigger is not as these files create it,
+/* Whether a catalog of the connection ("main") has everything. *differs: a view or trigger is not as these files create it,
  * so all should be made anew. ERR_ARGUMENT: a table is gone, or, where the catalog is only read, a
  * view. */
-enum status schema_check(sqlite3 *, bool reads, bool *differs, struct error *err);
+enum status schema_check(sqlite3 *, const char *schema, bool reads, bool *differs,
+                         struct error *err);
 
 /* Install every shipped rule set (schema/rules/NAME.sql) that is missing, and renew those that an older
  * version installed. A user's own sets (`shipped` is 0), edited ones included, stay. Writes nothing if all

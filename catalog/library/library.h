@@ -71,6 +71,16 @@ enum status library_tensor(ckptdb *, int64_t id, const char *recipe, struct aren
  * sum its pages. No transaction may be open. */
 void library_copy(ckptdb *, const char *schema, const char *path, struct error *err);
 
+/* An absolute path without dots or a trailing '/', links not resolved: an old place may be a link to the new
+ * one by now. "file://HOST/..." and the like stay as they are. malloc'ed; NULL: no memory. */
+char *library_place(const char *path);
+/* The same of a new place, as an import would store it: the part that exists is resolved. */
+char *library_new_place(const char *path);
+
+/* Files that came to another place: those of `rows` (id of _files, path, size, mtime_ns; finalized) that are there, of
+ * the same size and time, get the inode and the device that they have now. */
+void library_recognise(const ckptdb *, sqlite3_stmt *rows, struct error *err);
+
 /* The dialect of a map; sqlite3_free() it. NULL: ERR_MISSING. */
 char *library_dialect(const ckptdb *, const char *map, struct error *err);
 

@@ -122,13 +122,8 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
            "i", (int64_t)sqlite3_column_int64(row, 0));
 }
 
-static void recognise_files(const ckptdb *c, const char *new, struct error *err)
+void library_recognise(const ckptdb *c, sqlite3_stmt *rows, struct error *err)
 {
-    sqlite3_stmt *rows =
-        db_query(c->db, err,
-                 "SELECT id, path, size, mtime_ns FROM _files WHERE size IS NOT NULL"
-                 " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
-                 "s", path_prefix(new));
     while (err->status == OK && db_row(rows, NULL, err))
         recognise_file(c, rows, err);
     sqlite3_finalize(rows);
@@ -150,7 +145,13 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
         checkpoints = i == 0 ? moved : checkpoints;
     }
     if (!dry)
-        recognise_files(c, new, err);
+        library_recognise(
+            c,
+            db_query(c->db, err,
+                     "SELECT id, path, size, mtime_ns FROM _files WHERE size IS NOT NULL"
+                     " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
+                     "s", path_prefix(new)),
+            err);
     if (!dry && err->status == OK)
         labels_renew(c->db, err);
     const bool keep = err->status == OK && !dry;
@@ -182,12 +183,22 @@ static void add_components(struct text *t, const char *path)
     }
 }
 
-/* An absolute path without dots or a trailing '/', links not resolved: the old place may be a link
- * to the new one by now. malloc'ed. */
-static char *absolute(const char *path)
+/* Whether a path names a place of another machine or store: "file://HOST/...", "s3://...". */
+static bool is_remote(const char *path)
+{
+    return strncmp(path + strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+"), "://", 3) == 0;
+}
+
+char *library_place(const char *path)
 {
     char folder[PATH_MAX];
     struct text t = {0};
+    if (is_remote(path)) {
+        size_t len = strlen(path);
+        while (len && path[len - 1] == '/')
+            len--;
+        return strndup(path, len);
+    }
     if (path[0] != '/' && getcwd(folder, sizeof(folder)))
         add_components(&t, folder);
     add_components(&t, path);
@@ -210,7 +221,7 @@ static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
  * stores them. */
 static char *old_place(const ckptdb *c, const char *path, struct error *err)
 {
-    char *written = absolute(path);
+    char *written = library_place(path);
     char *real = written && !holds_any(c, written, err) ? realpath(path, NULL) : NULL;
     if (!real)
         return written;
@@ -218,13 +229,12 @@ static char *old_place(const ckptdb *c, const char *path, struct error *err)
     return real;
 }
 
-/* The new place as an import would store it: the part that exists is resolved. */
-static char *new_place(const char *path)
+char *library_new_place(const char *path)
 {
-    char *real = realpath(path, NULL), *written = real ? NULL : absolute(path);
+    char *real = realpath(path, NULL), *written = real ? NULL : library_place(path);
     struct text t = {0};
-    if (real || !written)
-        return real;
+    if (real || !written || is_remote(path))
+        return real ? real : written;
     for (size_t end = strlen(written); end > 0 && !real;) {
         while (end > 0 && written[--end] != '/')
             ;
@@ -249,7 +259,7 @@ enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new, 
     struct error err = {.offset = NO_OFFSET};
     const bool given = *old && *new;
     char *from = given ? old_place(c, old, &err) : NULL;
-    char *to = given ? new_place(new) : NULL;
+    char *to = given ? library_new_place(new) : NULL;
     int64_t moved = 0;
     c->writing++;
     if (!given)

@@ -74,7 +74,8 @@ static int enter(sqlite3 *db, char **message, bool reads)
         return SQLITE_ERROR;
     }
     struct error err = {.offset = NO_OFFSET};
-    int rc = db_check_version(db, true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
+    int rc =
+        db_check_version(db, "main", true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
     if (rc == SQLITE_OK)
         sql_cover_views(db, &err);
     if (err.status == OK)

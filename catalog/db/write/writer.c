@@ -331,8 +331,7 @@ void writer_forget_passed(struct writer *w, const char *path, struct error *err)
     clear_paths(w, &b, err);
 }
 
-/* Layouts and facts that no checkpoint uses any more. */
-static const char drop_orphans[] =
+static const char orphans[] =
     "CREATE TEMP TABLE gone AS SELECT id FROM _layouts"
     "  WHERE id NOT IN (SELECT layout FROM _checkpoints);DELETE FROM _layout_tensors WHERE id" ID_OWNER
     "IN (SELECT id FROM gone);DELETE FROM _layout_nodes WHERE id" ID_OWNER
@@ -354,6 +353,11 @@ static const char drop_orphans[] =
     "DELETE FROM _long_facts WHERE id" ID_OWNER "NOT IN (SELECT id FROM _metas);"
     "DELETE FROM _long_texts WHERE id NOT IN (SELECT text FROM _long_facts)";
 
+enum status writer_drop_orphans(sqlite3 *db, struct error *err)
+{
+    return db_exec(db, orphans, err);
+}
+
 static void write_release(struct writer *w)
 {
     write_rows_end(w);
@@ -374,7 +378,7 @@ static void leave_wal(sqlite3 *db)
 enum status writer_close(struct writer *w, struct error *err)
 {
     if (w->orphans && write_begin(w, err) == OK)
-        db_exec(w->db, drop_orphans, err);
+        writer_drop_orphans(w->db, err);
     if (err->status == OK && w->unnamed && write_begin(w, err) == OK)
         labels_renew(w->db, err);
     sqlite3 *db = w->db;

@@ -48,4 +48,7 @@ enum status writer_close(struct writer *, struct error *err);
 /* After an error or Ctrl-C: what was committed stays. */
 void writer_abort(struct writer *);
 
+/* Drop the layouts and facts that no checkpoint uses any more, which writer_close() does by itself. */
+enum status writer_drop_orphans(struct sqlite3 *, struct error *err);
+
 #endif

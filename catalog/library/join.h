@@ -1,0 +1,35 @@
+/*
+ * join.h - the parts of ckptdb_join(): the other catalog as the database `source` of the connection, its paths and its
+ * maps. What becomes of its rows is SQL: schema/merge/.
+ */
+#ifndef CKPTDB_JOIN_H
+#define CKPTDB_JOIN_H
+
+#include "catalog/library/library.h"
+
+/* Where paths of the other catalog are here. */
+struct join_places {
+    char **from, **to; /* malloc'ed */
+    size_t count;
+    const char *host; /* NULL: this machine */
+};
+
+/* The caller's places, as an import would store them, and the SQL functions of schema/merge/1_plan.sql.
+ * join_places_end() takes them away, also after a failure. */
+void join_places_begin(const ckptdb *, struct join_places *, const struct ckptdb_joining *,
+                       struct error *err);
+void join_places_end(const ckptdb *, struct join_places *);
+
+/* Attach the catalog at `path` as `source`, or a copy, where it is of an older version, or cannot be read without being
+ * written. join_source_end() detaches it, also after a failure; *err, if OK so far, says that it changed meanwhile. */
+struct join_source;
+struct join_source *join_source_begin(ckptdb *, const char *path, struct error *err);
+void join_source_end(ckptdb *, struct join_source *, struct error *err);
+/* Whether it is as it was: one that nobody had open is read without locks. */
+void join_source_check(const struct join_source *, struct error *err);
+
+/* Rule sets, optimizers and known classes of the user, in the caller's transaction. Those that differ from what has
+ * their name here are ERR_ARGUMENT; or, `keep_both`, are called NAME@CATALOG, and *kept counts them. */
+void join_sets(ckptdb *, const char *path, bool keep_both, uint64_t *kept, struct error *err);
+
+#endif

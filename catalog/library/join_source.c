@@ -1,0 +1,240 @@
+/*
+ * join_source.c - another catalog, attached to be read: it is never written, nor is anything beside it.
+ *
+ * One in WAL mode that nobody has open has no -wal file. To read it with locks SQLite would make one, so it is
+ * read as immutable, and looked at again at the end. What a killed writer left (a journal to be rolled
+ * back, a WAL whose index is gone) can only be read by who may write it: then a copy is. So is the copy of a catalog of an
+ * older version, or whose views another program changed, brought up to date.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "catalog/base/text.h"
+#include "catalog/data/store/staging.h"
+#include "catalog/db/page_sums.h"
+#include "catalog/db/schema.h"
+#include "catalog/library/join.h"
+#include "catalog/sql/open.h"
+
+#define COPY       "catalog.db"
+#define MODE_AT    18 /* in the file's header: 2 stands for WAL */
+#define MODE_WAL   2
+#define COPY_BYTES ((size_t)1 << 20)
+
+struct join_source {
+    const char *path;
+    struct stat was;
+    bool immutable, attached;
+    struct staging *staging; /* of a copy; NULL: none */
+    char *copy;              /* its path */
+};
+
+static bool has_journal(const char *path, const char *suffix)
+{
+    struct text name = {0};
+    text_addf(&name, "%s%s", path, suffix);
+    const bool there = text_str(&name) && access(text_str(&name), F_OK) == 0;
+    text_release(&name);
+    return there;
+}
+
+static bool is_wal(const char *path)
+{
+    uint8_t head[MODE_AT + 1] = {0};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool read = fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head);
+    if (fd >= 0)
+        close(fd);
+    return read && head[MODE_AT] == MODE_WAL;
+}
+
+/* Returns SQLite's code. */
+static int attach(ckptdb *c, const char *path, bool immutable, struct error *err)
+{
+    char *uri = db_uri(path, true);
+    struct text where = {0};
+    sqlite3_stmt *s = NULL;
+    text_adds(&where, uri ? uri : "");
+    text_adds(&where, immutable && uri && !strstr(uri, "&immutable=1") ? "&immutable=1" : "");
+    int rc = uri && text_str(&where)
+                 ? sqlite3_prepare_v2(c->db, "ATTACH ?1 AS source", -1, &s, NULL)
+                 : SQLITE_NOMEM;
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_text(s, 1, where.at, (int)where.len, SQLITE_STATIC);
+        rc = sqlite3_step(s);
+        rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+    }
+    if (rc == SQLITE_OK) /* it opens the file, and may not read it */
+        rc = sqlite3_exec(c->db, "SELECT 1 FROM source.sqlite_schema LIMIT 1", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        db_error(c->db, NULL, err);
+    sqlite3_finalize(s);
+    text_release(&where);
+    free(uri);
+    return rc & 0xff;
+}
+
+static void detach(const ckptdb *c)
+{
+    sqlite3_exec(c->db, "DETACH source", NULL, NULL, NULL);
+}
+
+/* --- copies ------------------------------------------------------------------------------- */
+
+static void copy_begin(struct join_source *s, struct error *err)
+{
+    const char *folder = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): nothing sets any */
+    struct text place = {0};
+    text_addf(&place, "%s/ckptdb", folder && *folder ? folder : "/tmp");
+    if (!text_str(&place))
+        error_memory(err);
+    else if (staging_open(text_str(&place), NULL, &s->staging, err) == OK &&
+             !(s->copy = staging_path(s->staging, COPY)))
+        error_memory(err);
+    text_release(&place);
+}
+
+/* Copy the file path+suffix, if it is there. */
+static void copy_file(struct join_source *s, const char *suffix, struct error *err)
+{
+    struct text from = {0}, to = {0};
+    text_addf(&from, "%s%s", s->path, suffix);
+    text_addf(&to, COPY "%s", suffix);
+    uint8_t *bytes = malloc(COPY_BYTES);
+    const int fd = text_str(&from) ? open(text_str(&from), O_RDONLY | O_CLOEXEC) : -1;
+    if (!bytes || !text_str(&to))
+        error_memory(err);
+    else if (fd < 0 && errno != ENOENT)
+        error_errno(err, errno, text_str(&from), "cannot open");
+    if (err->status == OK && fd >= 0 && staging_create(s->staging, text_str(&to), 0, err) == OK) {
+        ssize_t got;
+        uint64_t at = 0;
+        while ((got = pread(fd, bytes, COPY_BYTES, (off_t)at)) > 0 &&
+               staging_write(s->staging, text_str(&to), at, (struct bytes){bytes, (size_t)got},
+                             false, err) == OK)
+            at += (uint64_t)got;
+        if (got < 0)
+            error_errno(err, errno, text_str(&from), "cannot read");
+    }
+    if (fd >= 0)
+        close(fd);
+    free(bytes);
+    text_release(&from);
+    text_release(&to);
+}
+
+/* What a killed writer left, to be recovered in a copy. */
+static void copy_files(struct join_source *s, struct error *err)
+{
+    static const char *const suffixes[] = {"", "-journal", "-wal"};
+    sqlite3 *db = NULL;
+    copy_begin(s, err);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes) && err->status == OK; i++)
+        copy_file(s, suffixes[i], err);
+    if (err->status == OK && db_open(s->copy, DB_WRITE, &db, err) == OK)
+        db_close(db);
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static void check_itself(const ckptdb *c, struct join_source *s, struct error *err)
+{
+    const char *own = sqlite3_db_filename(c->db, "main");
+    struct stat here;
+    if (stat(s->path, &s->was) != 0)
+        error_set(err, errno == ENOENT ? ERR_MISSING : ERR_IO, s->path, NO_OFFSET,
+                  errno == ENOENT ? "no such catalog" : "cannot be looked at");
+    else if (!S_ISREG(s->was.st_mode)) /* opening a pipe would block */
+        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "not a file, so no catalog");
+    else if (own && *own && stat(own, &here) == 0 && here.st_ino == s->was.st_ino &&
+             here.st_dev == s->was.st_dev)
+        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "is the catalog itself");
+}
+
+/* *old: it has to be brought up to date. */
+static void check_catalog(ckptdb *c, const struct join_source *s, bool *old, struct error *err)
+{
+    sqlite3_int64 application = 0, version = 0;
+    db_marks(c->db, "source", &application, &version, err);
+    if (err->status == OK && application != CATALOG_APPLICATION_ID)
+        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "not a ckptdb catalog");
+    if (err->status != OK || db_check_version(c->db, "source", false, err) != OK)
+        return;
+    *old = version < CATALOG_VERSION;
+    if (!*old)
+        schema_check(c->db, "source", false, old, err);
+}
+
+static void open_source(ckptdb *c, struct join_source *s, struct error *err)
+{
+    bool old = false;
+    struct error reading = {.offset = NO_OFFSET};
+    s->immutable = is_wal(s->path) && !has_journal(s->path, "-wal");
+    const int rc = attach(c, s->path, s->immutable, &reading);
+    s->attached = true;
+    if (rc == SQLITE_NOTADB)
+        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "not a ckptdb catalog");
+    else if (rc == SQLITE_READONLY || (rc == SQLITE_CANTOPEN && has_journal(s->path, "-wal")))
+        copy_files(s, err);
+    else if (rc != SQLITE_OK)
+        *err = reading;
+    if (err->status == OK && !s->copy) {
+        page_sums_load(c->db, "source");
+        check_catalog(c, s, &old, err);
+    }
+    if (old && err->status == OK) {
+        copy_begin(s, err);
+        if (err->status == OK)
+            library_copy(c, "source", s->copy, err);
+    }
+    if (s->copy && err->status == OK) {
+        detach(c);
+        attach(c, s->copy, false, err);
+        page_sums_load(c->db, "source");
+        if (err->status == OK)
+            check_catalog(c, s, &old, err);
+    }
+}
+
+struct join_source *join_source_begin(ckptdb *c, const char *path, struct error *err)
+{
+    struct join_source *s = calloc(1, sizeof(*s));
+    if (!s) {
+        error_memory(err);
+        return NULL;
+    }
+    s->path = path;
+    check_itself(c, s, err);
+    if (err->status == OK)
+        open_source(c, s, err);
+    return s;
+}
+
+void join_source_check(const struct join_source *s, struct error *err)
+{
+    struct stat now;
+    if (s->immutable && (has_journal(s->path, "-wal") || stat(s->path, &now) != 0 ||
+                         now.st_size != s->was.st_size || now.st_ino != s->was.st_ino ||
+                         now.st_mtim.tv_sec != s->was.st_mtim.tv_sec ||
+                         now.st_mtim.tv_nsec != s->was.st_mtim.tv_nsec))
+        error_set(err, ERR_BUSY, s->path, NO_OFFSET, "%s", DB_BEING_WRITTEN);
+}
+
+void join_source_end(ckptdb *c, struct join_source *s, struct error *err)
+{
+    if (!s)
+        return;
+    /* What is wrong with it is said of the file that was named. */
+    if (err->status != OK && s->copy && strcmp(err->source, s->copy) == 0)
+        snprintf(err->source, sizeof(err->source), "%s", s->path);
+    if (s->attached)
+        detach(c);
+    staging_close(s->staging);
+    free(s->copy);
+    free(s);
+}

@@ -1,0 +1,96 @@
+-- 1_plan.sql - what merging the attached catalog `source` means, as temporary tables.
+--
+-- merge_path(path) is a path as it is called here, merge_moved(path) whether --relocate moved it, and
+-- merge_device(path, device) the device here: those of another machine (--host) are numbers of their own.
+DROP TABLE IF EXISTS temp.merge_checkpoint;
+DROP TABLE IF EXISTS temp.merge_first;
+DROP TABLE IF EXISTS temp.merge_layout;
+DROP TABLE IF EXISTS temp.merge_meta;
+DROP TABLE IF EXISTS temp.merge_row;
+DROP TABLE IF EXISTS temp.merge_statistic;
+
+-- The checkpoints. Of two that come to one path the later import counts.
+CREATE TEMP TABLE merge_checkpoint (
+  id      INTEGER PRIMARY KEY,  -- there
+  path    TEXT NOT NULL UNIQUE, -- here
+  target  INTEGER,              -- id here
+  known   INTEGER NOT NULL,     -- 1: the same path is here; 2: the same files are, at another path
+  taken   INTEGER NOT NULL,     -- its rows replace those that are here
+  same    INTEGER NOT NULL      -- its files are those that are here: so is what is known of their contents
+);
+INSERT INTO merge_checkpoint
+SELECT c.id, c.path, t.id, t.id IS NOT NULL, t.id IS NULL OR c.imported > t.imported, 0
+FROM (SELECT id, imported, merge_path(path) AS path,
+             row_number() OVER (PARTITION BY merge_path(path) ORDER BY imported DESC, id) AS turn
+      FROM source._checkpoints) c
+LEFT JOIN main._checkpoints t ON t.path = c.path
+WHERE c.turn = 1;
+
+-- Files that were moved between the two imports: the first file tells which checkpoint they may be, if that
+-- is not there under its own path, too (then it is a link).
+CREATE TEMP TABLE merge_first AS
+SELECT f.inode, f.size, f.mtime_ns, merge_device(f.path, f.device) AS device, m.id
+FROM merge_checkpoint m JOIN source._files f ON f.id = ID_FIRST(m.id)
+WHERE NOT m.known AND f.inode IS NOT NULL;
+CREATE INDEX temp.merge_first_by_inode ON merge_first(inode, size, mtime_ns, device);
+UPDATE merge_checkpoint SET target = pair.target, known = 2
+FROM (SELECT id, target, row_number() OVER (PARTITION BY id ORDER BY target) AS a,
+             row_number() OVER (PARTITION BY target ORDER BY id) AS b
+      FROM (SELECT s.id, ID_OWNER(f.id) AS target
+            FROM main._files f
+            CROSS JOIN merge_first s
+              ON s.inode = f.inode AND s.size = f.size AND s.mtime_ns = f.mtime_ns AND s.device = f.device
+            JOIN main._checkpoints t ON t.id = ID_OWNER(f.id)
+            WHERE EXISTS (SELECT 1 FROM merge_first) AND ID_ORD(f.id) = 0
+              AND t.path NOT IN (SELECT path FROM merge_checkpoint))) AS pair
+WHERE pair.id = merge_checkpoint.id AND pair.a = 1 AND pair.b = 1;
+
+UPDATE merge_checkpoint SET same = 1
+WHERE known
+  AND EXISTS (SELECT 1 FROM source._checkpoints c JOIN source._layouts l ON l.id = c.layout,
+                            main._checkpoints t JOIN main._layouts k ON k.id = t.layout
+              WHERE c.id = merge_checkpoint.id AND t.id = merge_checkpoint.target
+                AND c.format = t.format AND c.files = t.files AND l.logical = k.logical)
+  AND NOT EXISTS
+    (SELECT 1
+     FROM source._files f
+     LEFT JOIN main._files g ON g.id = ID_FIRST(merge_checkpoint.target) + ID_ORD(f.id)
+     WHERE f.id BETWEEN ID_FIRST(merge_checkpoint.id) AND ID_LAST(merge_checkpoint.id)
+       AND (g.id IS NULL OR g.size IS NOT f.size OR g.mtime_ns IS NOT f.mtime_ns
+            OR NOT (merge_moved(f.path) OR (g.inode IS f.inode AND g.device IS merge_device(f.path, f.device)))));
+UPDATE merge_checkpoint SET target = NULL, known = 0 WHERE known = 2 AND NOT same;
+UPDATE merge_checkpoint
+SET taken = (SELECT imported FROM source._checkpoints c WHERE c.id = merge_checkpoint.id)
+          > (SELECT imported FROM main._checkpoints t WHERE t.id = merge_checkpoint.target)
+WHERE known = 2;
+
+UPDATE merge_checkpoint SET target = n.target
+FROM (SELECT id, (SELECT coalesce(max(id), 0) FROM main._checkpoints) + row_number() OVER (ORDER BY id) AS target
+      FROM merge_checkpoint WHERE target IS NULL) AS n
+WHERE n.id = merge_checkpoint.id;
+
+-- What they share, by its digests.
+CREATE TEMP TABLE merge_layout (
+  id      INTEGER PRIMARY KEY,
+  target  INTEGER,
+  known   INTEGER NOT NULL,
+  moved   INTEGER NOT NULL      -- the layout here says that bytes lie elsewhere
+);
+INSERT INTO merge_layout
+SELECT l.id, t.id, t.id IS NOT NULL, t.id IS NOT NULL AND t.placement <> l.placement
+FROM source._layouts l LEFT JOIN main._layouts t ON t.logical = l.logical
+WHERE l.id IN (SELECT c.layout FROM merge_checkpoint m JOIN source._checkpoints c ON c.id = m.id WHERE m.taken);
+UPDATE merge_layout SET target = n.target
+FROM (SELECT id, (SELECT coalesce(max(id), 0) FROM main._layouts) + row_number() OVER (ORDER BY id) AS target
+      FROM merge_layout WHERE NOT known) AS n
+WHERE n.id = merge_layout.id;
+
+CREATE TEMP TABLE merge_meta (id INTEGER PRIMARY KEY, target INTEGER, known INTEGER NOT NULL);
+INSERT INTO merge_meta
+SELECT x.id, t.id, t.id IS NOT NULL
+FROM source._metas x LEFT JOIN main._metas t ON t.digest = x.digest
+WHERE x.id IN (SELECT c.meta FROM merge_checkpoint m JOIN source._checkpoints c ON c.id = m.id WHERE m.taken);
+UPDATE merge_meta SET target = n.target
+FROM (SELECT id, (SELECT coalesce(max(id), 0) FROM main._metas) + row_number() OVER (ORDER BY id) AS target
+      FROM merge_meta WHERE NOT known) AS n
+WHERE n.id = merge_meta.id;

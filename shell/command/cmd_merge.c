@@ -1,0 +1,141 @@
+/*
+ * cmd_merge.c - other catalogs into this one.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "catalog/base/text.h"
+#include "shell/command/command.h"
+
+static const struct option_spec options[] = {
+    {"--relocate", "OLD=NEW", "paths below OLD there are below NEW here (repeatable)"},
+    {"--host", "NAME",
+     "the catalogs are of another machine: its other paths become file://NAME/..."},
+    {"--keep-both", NULL, "keep a rule set that differs from the one here as NAME@CATALOG"},
+    {NULL, NULL, NULL},
+};
+enum {
+    RELOCATE,
+    HOST,
+    KEEP_BOTH
+};
+
+/* The pairs, each a malloc'ed text that is cut at its '='. */
+static bool read_relocations(const struct args *args, struct ckptdb_relocation *list)
+{
+    for (int i = 0; i < args->pairs; i++) {
+        char *text = strdup(args->pair[i].text), *equals = text ? strchr(text, '=') : NULL;
+        list[i].from = text;
+        if (!equals || equals == text || !equals[1]) {
+            complain("merge: --relocate takes OLD=NEW, not: %s", args->pair[i].text);
+            return false;
+        }
+        *equals = '\0';
+        list[i].to = equals + 1;
+    }
+    return true;
+}
+
+/* A mistyped path must not leave an empty catalog behind. */
+static bool any_exists(const struct args *args)
+{
+    for (int i = 0; i < args->count; i++)
+        if (access(args->operand[i], F_OK) == 0)
+            return true;
+    complain(args->count == 1 ? "%s: no such catalog" : "%s and the others: no such catalogs",
+             args->operand[0]);
+    return false;
+}
+
+/* Take them one after the other: what is wrong with one does not keep the others out. */
+static int merge_all(struct session *s, const struct args *args, const struct ckptdb_joining *o)
+{
+    struct ckptdb_joined sum = {.size = sizeof(sum)};
+    struct text json = {0};
+    int failed = 0, status = STATUS_FINE;
+    for (int i = 0; i < args->count && status != STATUS_INTERRUPTED; i++) {
+        struct ckptdb_joined r = {.size = sizeof(r)};
+        struct ckptdb_error err;
+        if (ckptdb_join(s->open, args->operand[i], o, &r, &err) != CKPTDB_OK) {
+            const int trouble = complain_status(&err);
+            failed++;
+            status = trouble == STATUS_INTERRUPTED ? trouble : STATUS_NO;
+            continue;
+        }
+        sum.added += r.added;
+        sum.changed += r.changed;
+        sum.known += r.known;
+        sum.kept += r.kept;
+    }
+    complain("%" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " known", sum.added, sum.changed,
+             sum.known);
+    if (sum.kept)
+        complain("%" PRIu64
+                 " under the name NAME@CATALOG: they differ from what has their name here",
+                 sum.kept);
+    if (failed)
+        complain("not merged: %d of %d catalogs", failed, args->count);
+    text_addf(&json,
+              "{\"new\":%" PRIu64 ",\"changed\":%" PRIu64 ",\"known\":%" PRIu64 ",\"kept\":%" PRIu64
+              ",\"failed\":%d}",
+              sum.added, sum.changed, sum.known, sum.kept, failed);
+    const int printed = render_report(s, &json);
+    text_release(&json);
+    return printed != STATUS_FINE ? printed : status;
+}
+
+static int merge_run(struct session *s, const struct args *args)
+{
+    struct ckptdb_relocation list[PAIRS_MAX] = {{0}};
+    const struct ckptdb_joining o = {
+        .size = sizeof(o),
+        .relocations = list,
+        .relocation_count = (size_t)args->pairs,
+        .host = args->value[HOST],
+        .keep_both = args->value[KEEP_BOTH] != NULL,
+    };
+    int status = STATUS_TROUBLE;
+    if (s->readonly)
+        complain("merge writes to the catalog: --readonly forbids it");
+    else if (read_relocations(args, list) && any_exists(args) && session_open(s, CKPTDB_CREATE))
+        status = merge_all(s, args, &o);
+    for (int i = 0; i < args->pairs; i++)
+        free((void *)list[i].from);
+    return status;
+}
+
+const struct command command_merge = {
+    .name = "merge",
+    .args = "CATALOG...",
+    .summary = "take what other catalogs hold into this one",
+    .help = "Checkpoints with their issues, facts, hashes, statistics and findings of verify come\n"
+            "over, and rule sets, optimizers and known classes of the user. The same checkpoint\n"
+            "(by its path, or because its files are the same) is one: the later import counts,\n"
+            "and what is known of its contents is kept where size, time, inode and device of its\n"
+            "files are the same. Each catalog comes whole or not at all, one after the other;\n"
+            "merging it again changes nothing. CATALOG is only read, also while others write it;\n"
+            "one of an older version is brought up to date in a copy. A missing catalog is made.\n"
+            "\n"
+            "Without --host, paths are taken for paths of this machine. With it, /data/x is\n"
+            "file://NAME/data/x here, so that /data/x of two machines are two checkpoints, and\n"
+            "equal numbers of devices and inodes mean nothing; `relocate file://NAME/data\n"
+            "/mnt/NAME` follows them to where they can be read. --relocate comes first: paths\n"
+            "below OLD are below NEW here, on this machine, whatever --host says, and a file\n"
+            "that has the same size and time there is the same one. A folder that all machines\n"
+            "share is moved to itself: devices have other numbers on each.\n"
+            "\n"
+            "A rule set or optimizer that differs from the one of its name here is an error, and\n"
+            "its catalog is left out, unless --keep-both keeps it as NAME@CATALOG. A class that\n"
+            "is called safe in one and dangerous in the other stays what it is here then.\n"
+            "\n"
+            "  ckptdb merge gpu01.db gpu02.db --relocate /mnt/shared=/mnt/shared\n"
+            "  ckptdb merge gpu07.db --host gpu07 --relocate /scratch=/mnt/gpu07/scratch\n"
+            "  ckptdb -d all.db merge catalogs/*.db --keep-both",
+    .options = options,
+    .min_args = 1,
+    .max_args = -1,
+    .catalog = CATALOG_NONE, /* opened by merge_run() */
+    .run = merge_run,
+};
