@@ -247,16 +247,21 @@ struct ckptdb_relocation {
 };
 
 struct ckptdb_joining {
-    size_t size; /* of this struct */
+    size_t size;              /* of this struct */
+    const char *const *paths; /* the other catalogs */
+    size_t path_count;
     /* Paths below `from` are those below `to`, the first that fits. A file that has the same size and time here is the
      * same one. */
     const struct ckptdb_relocation *relocations;
     size_t relocation_count;
-    /* The catalog is of another machine: its other paths, and its devices, are not this one's. /data/x becomes
+    /* The catalogs are of another machine: its other paths, and its devices, are not this one's. /data/x becomes
      * file://HOST/data/x. NULL: of this machine. */
     const char *host;
     bool
         keep_both; /* a rule set or optimizer that differs from the one of its name here becomes NAME@CATALOG */
+    /* Called for each catalog that was left out: the others are still taken. NULL: nobody is told. */
+    void (*failed)(void *context, const struct ckptdb_error *);
+    void *context;
 };
 
 struct ckptdb_joined {
@@ -265,15 +270,16 @@ struct ckptdb_joined {
     uint64_t known;          /* others, of which hashes and the like may have come */
     uint64_t
         kept; /* rule sets and optimizers under the name NAME@CATALOG, also by an earlier call */
+    uint64_t failed; /* catalogs that were left out */
 };
 
-/* Take what another catalog holds into this one: all of it, or nothing. The other is only read; one of an older
+/* Take what other catalogs hold into this one: each whole, or not at all. They are only read; one of an older
  * version is copied, and the copy brought up to date. The same checkpoint, by its path or by its files, is one, and
- * the later import counts. CKPTDB_ARGUMENT: it is no catalog, of a version that cannot be read, this one itself, or
- * rule sets, optimizers or known classes differ, which the message names; CKPTDB_CORRUPT: it is damaged;
- * CKPTDB_BUSY: it is being written. The report may be NULL. */
-enum ckptdb_status ckptdb_join(ckptdb *, const char *path, const struct ckptdb_joining *,
-                               struct ckptdb_joined *, struct ckptdb_error *);
+ * the later import counts. Returns the first error: CKPTDB_ARGUMENT: it is no catalog, of a version that cannot be
+ * read, this one itself, or rule sets, optimizers or known classes differ, which the message names; CKPTDB_CORRUPT: it
+ * is damaged; CKPTDB_BUSY: it is being written; CKPTDB_INTERRUPTED: what was taken stays. The report may be NULL. */
+enum ckptdb_status ckptdb_join(ckptdb *, const struct ckptdb_joining *, struct ckptdb_joined *,
+                               struct ckptdb_error *);
 
 /* --- finding ------------------------------------------------------------------------------- */
 

@@ -63,13 +63,11 @@ static void settle_layouts(const ckptdb *c, struct error *err)
            "");
 }
 
-static int64_t join_count(const ckptdb *c, const char *which, struct error *err)
+static uint64_t join_count(const ckptdb *c, const char *sql, struct error *err)
 {
     sqlite3_int64 count = 0;
-    char sql[128];
-    snprintf(sql, sizeof(sql), "SELECT count(*) FROM merge_checkpoint WHERE %s", which);
     db_number(c->db, sql, NO_NAME, NULL, &count, err);
-    return count;
+    return (uint64_t)count;
 }
 
 /* What is done once the rows are there. */
@@ -86,65 +84,141 @@ static void join_end(ckptdb *c, struct ckptdb_joined *r, struct error *err)
                                    " WHERE m.taken AND f.size IS NOT NULL AND merge_moved(s.path)",
                                    ""),
                           err);
-    r->added = (uint64_t)join_count(c, "NOT known", err);
-    r->changed = (uint64_t)join_count(c, "known AND taken", err);
-    r->known = (uint64_t)join_count(c, "NOT taken", err);
+    r->added = join_count(c, "SELECT count(*) FROM merge_checkpoint WHERE NOT known", err);
+    r->changed = join_count(c, "SELECT count(*) FROM merge_checkpoint WHERE known AND taken", err);
+    r->known = join_count(c, "SELECT count(*) FROM merge_checkpoint WHERE NOT taken", err);
     if (r->changed && err->status == OK)
         writer_drop_orphans(c->db, err);
-    if ((r->added || r->changed) && err->status == OK)
+}
+
+/* Name the checkpoints, if any were added; or an earlier call was killed before it did. */
+static void join_names(const ckptdb *c, bool changed, struct error *err)
+{
+    static const char unnamed[] = "SELECT EXISTS (SELECT 1 FROM _labels l JOIN _checkpoints c"
+                                  " ON c.id = l.id WHERE l.name = c.path)";
+    if (err->status == OK && (changed || join_count(c, unnamed, err)))
         labels_renew(c->db, err);
 }
 
-static void join_rows(ckptdb *c, const char *path, bool keep_both, struct ckptdb_joined *r,
+/* A work of several transactions. */
+struct joining {
+    ckptdb *catalog;
+    const struct ckptdb_joining *options;
+    struct ckptdb_joined sum;
+    bool changed, unnamed;
+};
+
+static void join_rows(const struct joining *j, const char *path, struct ckptdb_joined *r,
                       struct error *err)
 {
-    sqlite3_int64 layouts = 0;
+    ckptdb *c = j->catalog;
     check_pages(c, path, err);
     if (err->status == OK && db_exec(c->db, schema_text("schema/merge/1_plan.sql"), err) == OK)
         check_rows(c, path, err);
     if (err->status == OK)
-        join_sets(c, path, keep_both, &r->kept, err);
-    db_number(c->db, "SELECT count(*) FROM (SELECT 1 FROM main._layouts LIMIT 1)", NO_NAME, NULL,
-              &layouts, err);
-    if (layouts &&
-        err->status == OK) /* those of a new catalog are built once its first rows are there */
-        db_build_indexes(c->db, err);
+        join_sets(c, path, j->options->keep_both, &r->kept, err);
     if (err->status == OK && db_exec(c->db, schema_text("schema/merge/2_rows.sql"), err) == OK &&
         db_exec(c->db, schema_text("schema/merge/3_content.sql"), err) == OK)
         join_end(c, r, err);
-    if (!layouts && err->status == OK)
+    /* Those of a new catalog are built once its first rows are there. */
+    if (err->status == OK && !j->changed)
         db_build_indexes(c->db, err);
 }
 
-static const char forget_plan[] =
-    "DROP TABLE IF EXISTS temp.merge_checkpoint; DROP TABLE IF EXISTS temp.merge_first;"
-    "DROP TABLE IF EXISTS temp.merge_layout; DROP TABLE IF EXISTS temp.merge_meta;"
-    "DROP TABLE IF EXISTS temp.merge_row; DROP TABLE IF EXISTS temp.merge_statistic";
-
-static void join_transaction(ckptdb *c, const char *path, const struct join_source *source,
-                             bool keep_both, struct ckptdb_joined *r, struct error *err)
+static void join_close(const ckptdb *c, struct error *err)
 {
-    db_size_cache(c->db, -CACHE_KIB, err);
-    if (db_exec(c->db, "BEGIN IMMEDIATE", err) != OK)
-        return;
-    join_rows(c, path, keep_both, r, err);
-    if (err->status == OK)
-        join_source_check(source, err);
     if (err->status == OK)
         db_exec(c->db, "COMMIT", err);
     if (err->status != OK)
         sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
-    sqlite3_exec(c->db, forget_plan, NULL, NULL, NULL);
 }
 
-enum ckptdb_status ckptdb_join(ckptdb *c, const char *path, const struct ckptdb_joining *options,
+static void join_one(struct joining *j, const char *path, bool last, struct error *err)
+{
+    static const char forget_plan[] =
+        "DROP TABLE IF EXISTS temp.merge_checkpoint; DROP TABLE IF EXISTS temp.merge_first;"
+        "DROP TABLE IF EXISTS temp.merge_layout; DROP TABLE IF EXISTS temp.merge_meta;"
+        "DROP TABLE IF EXISTS temp.merge_row; DROP TABLE IF EXISTS temp.merge_statistic";
+    ckptdb *c = j->catalog;
+    struct ckptdb_joined r = {.size = sizeof(r)};
+    struct join_source *source = join_source_begin(c, path, err);
+    if (err->status == OK && db_exec(c->db, "BEGIN IMMEDIATE", err) == OK) {
+        join_rows(j, path, &r, err);
+        if (last)
+            join_names(c, j->unnamed || r.added || r.changed, err);
+        if (err->status == OK)
+            join_source_check(source, err);
+        join_close(c, err);
+        sqlite3_exec(c->db, forget_plan, NULL, NULL, NULL);
+    }
+    join_source_end(c, source, err);
+    if ((err->status == ERR_BUSY || err->status == ERR_INTERRUPTED) && library_stopped(c)) {
+        error_clear(err);
+        error_set(err, ERR_INTERRUPTED, path, NO_OFFSET, "interrupted");
+    }
+    if (err->status == OK) {
+        j->unnamed = !last && (j->unnamed || r.added || r.changed);
+        j->changed = true;
+        j->sum.added += r.added;
+        j->sum.changed += r.changed;
+        j->sum.known += r.known;
+        j->sum.kept += r.kept;
+    } else if (!*err->source) {
+        snprintf(err->source, sizeof(err->source), "%s", path);
+    }
+}
+
+/* So that a commit waits for no disk, and others can read: as an import does it. The first rows of a new catalog come
+ * before that. */
+static void join_wal(const ckptdb *c, bool enter)
+{
+    sqlite3_exec(c->db,
+                 enter
+                     ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"
+                     : "PRAGMA wal_checkpoint; PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE",
+                 NULL, NULL, NULL);
+}
+
+static void join_all(struct joining *j, struct error *err)
+{
+    ckptdb *c = j->catalog;
+    const struct ckptdb_joining *o = j->options;
+    struct error naming = {.offset = NO_OFFSET};
+    bool wal = false;
+    db_size_cache(c->db, -CACHE_KIB, err);
+    for (size_t i = 0; i < o->path_count && err->status != ERR_INTERRUPTED; i++) {
+        struct error one = {.offset = NO_OFFSET};
+        if (!wal && o->path_count > 1 && j->changed)
+            join_wal(c, wal = true);
+        join_one(j, o->paths[i], i + 1 == o->path_count, &one);
+        if (one.status == OK)
+            continue;
+        j->sum.failed++;
+        if (o->failed && one.status != ERR_INTERRUPTED) {
+            struct ckptdb_error given;
+            library_end(&one, &given);
+            o->failed(o->context, &given);
+        }
+        if (err->status == OK || one.status == ERR_INTERRUPTED)
+            *err = one;
+    }
+    if (j->unnamed && db_exec(c->db, "BEGIN IMMEDIATE", &naming) == OK) {
+        join_names(c, true, &naming);
+        join_close(c, &naming);
+    }
+    if (wal)
+        join_wal(c, false);
+    if (err->status == OK && naming.status != OK)
+        *err = naming;
+}
+
+enum ckptdb_status ckptdb_join(ckptdb *c, const struct ckptdb_joining *options,
                                struct ckptdb_joined *report, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_joining o;
-    struct ckptdb_joined r = {.size = sizeof(r)};
+    struct joining j = {.catalog = c, .options = &o};
     struct join_places places = {0};
-    struct join_source *source = NULL;
     library_take(&o, sizeof(o), options, &err);
     if (err.status == OK)
         library_alone(c, &err);
@@ -152,17 +226,12 @@ enum ckptdb_status ckptdb_join(ckptdb *c, const char *path, const struct ckptdb_
     if (err.status == OK)
         join_places_begin(c, &places, &o, &err);
     if (err.status == OK)
-        source = join_source_begin(c, path, &err);
-    if (err.status == OK)
-        join_transaction(c, path, source, o.keep_both, &r, &err);
-    join_source_end(c, source, &err);
+        join_all(&j, &err);
     join_places_end(c, &places);
     c->writing--;
-    if (err.status != OK && !*err.source)
-        snprintf(err.source, sizeof(err.source), "%s", path);
     if (report) {
-        r.size = report->size;
-        memcpy(report, &r, r.size < sizeof(r) ? r.size : sizeof(r));
+        j.sum.size = report->size;
+        memcpy(report, &j.sum, report->size < sizeof(j.sum) ? report->size : sizeof(j.sum));
     }
     return library_end(&err, error);
 }

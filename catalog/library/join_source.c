@@ -174,12 +174,15 @@ static void open_source(ckptdb *c, struct join_source *s, struct error *err)
 {
     bool old = false;
     struct error reading = {.offset = NO_OFFSET};
-    s->immutable = is_wal(s->path) && !has_journal(s->path, "-wal");
-    const int rc = attach(c, s->path, s->immutable, &reading);
+    const bool wal = has_journal(s->path, "-wal"), left = wal && !has_journal(s->path, "-shm");
+    s->immutable = !wal && is_wal(s->path);
+    const int rc = left ? SQLITE_READONLY : attach(c, s->path, s->immutable, &reading);
     s->attached = true;
     if (rc == SQLITE_NOTADB)
         error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "not a ckptdb catalog");
-    else if (rc == SQLITE_READONLY || (rc == SQLITE_CANTOPEN && has_journal(s->path, "-wal")))
+    else if (rc == SQLITE_BUSY)
+        error_set(err, ERR_BUSY, s->path, NO_OFFSET, "%s", DB_BEING_WRITTEN);
+    else if (rc == SQLITE_READONLY || (rc == SQLITE_CANTOPEN && wal))
         copy_files(s, err);
     else if (rc != SQLITE_OK)
         *err = reading;

@@ -27,7 +27,11 @@ static void drop_sums(const char *path, struct error *err)
         error_set(err, ERR_IO, path, NO_OFFSET, "cannot open the copy: %s",
                   db ? sqlite3_errmsg(db) : "no memory");
     } else {
-        db_exec(db, "PRAGMA synchronous=OFF; DELETE FROM _page_sums", err);
+        sqlite3_int64 there = 0; /* an old catalog has none */
+        db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = '_page_sums'", NO_NAME, NULL,
+                  &there, err);
+        if (there)
+            db_exec(db, "PRAGMA synchronous=OFF; DELETE FROM _page_sums", err);
     }
     sqlite3_close(db);
     free(uri);

@@ -49,41 +49,39 @@ static bool any_exists(const struct args *args)
     return false;
 }
 
-/* Take them one after the other: what is wrong with one does not keep the others out. */
-static int merge_all(struct session *s, const struct args *args, const struct ckptdb_joining *o)
+static void say_failed(void *context, const struct ckptdb_error *err)
 {
-    struct ckptdb_joined sum = {.size = sizeof(sum)};
+    (void)context;
+    complain_status(err);
+}
+
+static int merge_all(struct session *s, const struct ckptdb_joining *o)
+{
+    struct ckptdb_joined r = {.size = sizeof(r)};
+    struct ckptdb_error err;
     struct text json = {0};
-    int failed = 0, status = STATUS_FINE;
-    for (int i = 0; i < args->count && status != STATUS_INTERRUPTED; i++) {
-        struct ckptdb_joined r = {.size = sizeof(r)};
-        struct ckptdb_error err;
-        if (ckptdb_join(s->open, args->operand[i], o, &r, &err) != CKPTDB_OK) {
-            const int trouble = complain_status(&err);
-            failed++;
-            status = trouble == STATUS_INTERRUPTED ? trouble : STATUS_NO;
-            continue;
-        }
-        sum.added += r.added;
-        sum.changed += r.changed;
-        sum.known += r.known;
-        sum.kept += r.kept;
-    }
-    complain("%" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " known", sum.added, sum.changed,
-             sum.known);
-    if (sum.kept)
-        complain("%" PRIu64
-                 " under the name NAME@CATALOG: they differ from what has their name here",
-                 sum.kept);
-    if (failed)
-        complain("not merged: %d of %d catalogs", failed, args->count);
+    ckptdb_join(s->open, o, &r, &err);
+    if (err.status != CKPTDB_OK && err.status != CKPTDB_INTERRUPTED && !r.failed)
+        return complain_status(&err), STATUS_TROUBLE;
+    complain("%" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " known", r.added, r.changed,
+             r.known);
+    if (r.kept)
+        complain("%" PRIu64 " kept as NAME@CATALOG: they differ from what has their name here",
+                 r.kept);
+    if (err.status == CKPTDB_INTERRUPTED)
+        complain("interrupted: the catalogs that are counted here were taken");
+    else if (r.failed)
+        complain("left out: %" PRIu64 " of %zu catalogs", r.failed, o->path_count);
     text_addf(&json,
               "{\"new\":%" PRIu64 ",\"changed\":%" PRIu64 ",\"known\":%" PRIu64 ",\"kept\":%" PRIu64
-              ",\"failed\":%d}",
-              sum.added, sum.changed, sum.known, sum.kept, failed);
+              ",\"failed\":%" PRIu64 "}",
+              r.added, r.changed, r.known, r.kept, r.failed);
     const int printed = render_report(s, &json);
     text_release(&json);
-    return printed != STATUS_FINE ? printed : status;
+    return printed != STATUS_FINE             ? printed
+           : err.status == CKPTDB_INTERRUPTED ? STATUS_INTERRUPTED
+           : r.failed                         ? STATUS_NO
+                                              : STATUS_FINE;
 }
 
 static int merge_run(struct session *s, const struct args *args)
@@ -91,6 +89,9 @@ static int merge_run(struct session *s, const struct args *args)
     struct ckptdb_relocation list[PAIRS_MAX] = {{0}};
     const struct ckptdb_joining o = {
         .size = sizeof(o),
+        .paths = args->operand,
+        .path_count = (size_t)args->count,
+        .failed = say_failed,
         .relocations = list,
         .relocation_count = (size_t)args->pairs,
         .host = args->value[HOST],
@@ -100,7 +101,7 @@ static int merge_run(struct session *s, const struct args *args)
     if (s->readonly)
         complain("merge writes to the catalog: --readonly forbids it");
     else if (read_relocations(args, list) && any_exists(args) && session_open(s, CKPTDB_CREATE))
-        status = merge_all(s, args, &o);
+        status = merge_all(s, &o);
     for (int i = 0; i < args->pairs; i++)
         free((void *)list[i].from);
     return status;

@@ -176,6 +176,16 @@ class Catalogs(Case):
         with ckptdb.open(copy, "r") as other:
             self.assertEqual([c.path for c in other.checkpoints()], [c.path for c in self.db.checkpoints()])
 
+    def test_merges(self):
+        self.checkpoint().hash()
+        with ckptdb.open(":memory:") as all_of_them:
+            self.assertEqual(all_of_them.merge(self.db.path, host="a", relocate={self.at: "/b"}),
+                             {"added": 1, "changed": 0, "known": 0, "kept": 0})
+            with self.assertRaises(ckptdb.Missing):
+                all_of_them.merge(os.path.join(self.at, "none.db"), self.db.path, host="c")
+            self.assertEqual(sorted(c.path for c in all_of_them.checkpoints()),
+                             ["/b/model.safetensors", f"file://c{self.file}"])
+
     def test_forgets(self):
         ck = self.checkpoint()
         self.db.forget(ck)

@@ -198,6 +198,36 @@ class Catalog:
             calls.call(lib.ckptdb_relocate, db, calls.c_text(old), calls.c_text(new), dry_run, count)
         return int(count[0])
 
+    def merge(self, *catalogs: Union[str, "os.PathLike[str]"], relocate: Optional[Dict[str, str]] = None,
+              host: Optional[str] = None, keep_both: bool = False) -> Dict[str, int]:
+        """Take what other catalogs hold into this one, each whole or not at all.
+
+        Parameters
+        ----------
+        catalogs : str or path-like
+            Only read. What is wrong with one is raised once the others were taken.
+        relocate : dict, optional
+            Beginnings of paths there, and what they are here.
+        host : str, optional
+            The machine that the other paths are of: they become file://HOST/...
+        keep_both : bool
+            Keep rule sets that differ from those here as NAME@CATALOG.
+
+        Returns
+        -------
+        dict
+            How many checkpoints are `added`, `changed`, `known`; how many rule sets `kept` beside others.
+        """
+        texts, count, kept = calls.c_texts(os.path.expanduser(c) for c in catalogs)
+        places = [(calls.c_text(a), calls.c_text(b)) for a, b in (relocate or {}).items()]
+        joined, name = calls.new("ckptdb_joined"), calls.c_text(host)
+        with self._using() as db:
+            options = calls.new("ckptdb_joining", paths=texts, path_count=count, host=name, keep_both=keep_both,
+                                relocations=(moved := ffi.new("struct ckptdb_relocation[]", places)),
+                                relocation_count=len(moved))
+            calls.call(lib.ckptdb_join, db, options, joined)
+        return {key: int(getattr(joined, key)) for key in ("added", "changed", "known", "kept")}
+
     def snapshot(self, path: Union[str, "os.PathLike[str]"], force: bool = False) -> None:
         """Copy the catalog to a file, as one state of it, also while others write it; `force` replaces what is there."""
         with self._using() as db:
