@@ -257,19 +257,18 @@ struct ckptdb_joining {
     /* The catalogs are of another machine: its other paths, and its devices, are not this one's. /data/x becomes
      * file://HOST/data/x. NULL: of this machine. */
     const char *host;
-    bool
-        keep_both; /* a rule set or optimizer that differs from the one of its name here becomes NAME@CATALOG */
+    /* A rule set or optimizer that differs from the one of its name here becomes NAME@CATALOG. */
+    bool keep_both;
     /* Called for each catalog that was left out: the others are still taken. NULL: nobody is told. */
     void (*failed)(void *context, const struct ckptdb_error *);
     void *context;
 };
 
 struct ckptdb_joined {
-    size_t size;             /* of this struct */
-    uint64_t added, changed; /* checkpoints: new here, or of a later import than what was here */
-    uint64_t known;          /* others, of which hashes and the like may have come */
-    uint64_t
-        kept; /* rule sets and optimizers under the name NAME@CATALOG, also by an earlier call */
+    size_t size; /* of this struct */
+    /* Checkpoints: new here, or of a later import than what was here; others, of which hashes may have come. */
+    uint64_t added, changed, known;
+    uint64_t kept;   /* rule sets and optimizers as NAME@CATALOG, now or by an earlier call */
     uint64_t failed; /* catalogs that were left out */
 };
 

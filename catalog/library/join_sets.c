@@ -83,7 +83,7 @@ static void keep_set(const ckptdb *c, const struct set_kind *k, const char *name
 }
 
 /* Add a name to those that differ; `what` before the first of its kind. */
-static void add_name(struct text *list, const char *what, const char *name, bool first)
+static void list_name(struct text *list, const char *what, const char *name, bool first)
 {
     text_adds(list, !first ? ", " : list->len ? "; " : "");
     text_adds(list, first ? what : "");
@@ -104,7 +104,7 @@ static void join_kind(const ckptdb *c, const struct set_kind *k, const char *pat
             keep_set(c, k, name, path, err);
             ++*kept;
         } else if (held == HELD_OTHER) {
-            add_name(differ, k->what, name, first);
+            list_name(differ, k->what, name, first);
             first = false;
         }
     }
@@ -128,7 +128,7 @@ static void compare_classes(const ckptdb *c, const char *path, struct text *diff
             library_say(c, "known_class: %s stays %s here; %s says %s", library_text(row, 0),
                         library_text(row, 2), path, library_text(row, 1));
         else
-            add_name(differ, "known classes", library_text(row, 0), first);
+            list_name(differ, "known classes", library_text(row, 0), first);
         first = false;
     }
     sqlite3_finalize(row);

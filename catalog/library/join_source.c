@@ -7,7 +7,6 @@
  * older version, or whose views another program changed, brought up to date.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/data/store/source.h"
 #include "catalog/data/store/staging.h"
 #include "catalog/db/page_sums.h"
 #include "catalog/db/schema.h"
@@ -45,12 +45,13 @@ static bool has_journal(const char *path, const char *suffix)
 
 static bool is_wal(const char *path)
 {
-    uint8_t head[MODE_AT + 1] = {0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool read = fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head);
-    if (fd >= 0)
-        close(fd);
-    return read && head[MODE_AT] == MODE_WAL;
+    struct error ignored = {.offset = NO_OFFSET};
+    struct source *file = NULL;
+    uint8_t mode = 0;
+    if (source_open_file(path, 0, &file, NULL, &ignored) == OK && file->size > MODE_AT)
+        source_read(file, MODE_AT, &mode, 1, &ignored);
+    source_close(file);
+    return mode == MODE_WAL;
 }
 
 /* Returns SQLite's code. */
@@ -91,41 +92,29 @@ static void copy_begin(struct join_source *s, struct error *err)
     const char *folder = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): nothing sets any */
     struct text place = {0};
     text_addf(&place, "%s/ckptdb", folder && *folder ? folder : "/tmp");
-    if (!text_str(&place))
-        error_memory(err);
-    else if (staging_open(text_str(&place), NULL, &s->staging, err) == OK &&
-             !(s->copy = staging_path(s->staging, COPY)))
+    if (text_str(&place) && staging_open(text_str(&place), NULL, &s->staging, err) == OK)
+        s->copy = staging_path(s->staging, COPY);
+    if (!s->copy && err->status == OK)
         error_memory(err);
     text_release(&place);
 }
 
-/* Copy the file path+suffix, if it is there. */
-static void copy_file(struct join_source *s, const char *suffix, struct error *err)
+/* Copy a file, in pieces, under a name of the folder. */
+static void copy_file(struct join_source *s, const char *path, const char *name, struct error *err)
 {
-    struct text from = {0}, to = {0};
-    text_addf(&from, "%s%s", s->path, suffix);
-    text_addf(&to, COPY "%s", suffix);
+    struct source *file = NULL;
     uint8_t *bytes = malloc(COPY_BYTES);
-    const int fd = text_str(&from) ? open(text_str(&from), O_RDONLY | O_CLOEXEC) : -1;
-    if (!bytes || !text_str(&to))
+    if (!bytes)
         error_memory(err);
-    else if (fd < 0 && errno != ENOENT)
-        error_errno(err, errno, text_str(&from), "cannot open");
-    if (err->status == OK && fd >= 0 && staging_create(s->staging, text_str(&to), 0, err) == OK) {
-        ssize_t got;
-        uint64_t at = 0;
-        while ((got = pread(fd, bytes, COPY_BYTES, (off_t)at)) > 0 &&
-               staging_write(s->staging, text_str(&to), at, (struct bytes){bytes, (size_t)got},
-                             false, err) == OK)
-            at += (uint64_t)got;
-        if (got < 0)
-            error_errno(err, errno, text_str(&from), "cannot read");
+    else if (source_open_file(path, 0, &file, NULL, err) == OK)
+        staging_create(s->staging, name, 0, err);
+    for (uint64_t at = 0, size; file && at < file->size && err->status == OK; at += size) {
+        size = file->size - at < COPY_BYTES ? file->size - at : COPY_BYTES;
+        if (source_read(file, at, bytes, size, err) == OK)
+            staging_write(s->staging, name, at, (struct bytes){bytes, size}, false, err);
     }
-    if (fd >= 0)
-        close(fd);
+    source_close(file);
     free(bytes);
-    text_release(&from);
-    text_release(&to);
 }
 
 /* What a killed writer left, to be recovered in a copy. */
@@ -134,8 +123,17 @@ static void copy_files(struct join_source *s, struct error *err)
     static const char *const suffixes[] = {"", "-journal", "-wal"};
     sqlite3 *db = NULL;
     copy_begin(s, err);
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes) && err->status == OK; i++)
-        copy_file(s, suffixes[i], err);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes) && err->status == OK; i++) {
+        struct text path = {0}, name = {0};
+        text_addf(&path, "%s%s", s->path, suffixes[i]);
+        text_addf(&name, COPY "%s", suffixes[i]);
+        if (!text_str(&path) || !text_str(&name))
+            error_memory(err);
+        else if (access(text_str(&path), F_OK) == 0)
+            copy_file(s, text_str(&path), text_str(&name), err);
+        text_release(&path);
+        text_release(&name);
+    }
     if (err->status == OK && db_open(s->copy, DB_WRITE, &db, err) == OK)
         db_close(db);
 }
@@ -170,7 +168,7 @@ static void check_catalog(ckptdb *c, const struct join_source *s, bool *old, str
         schema_check(c->db, "source", false, old, err);
 }
 
-static void open_source(ckptdb *c, struct join_source *s, struct error *err)
+static void attach_source(ckptdb *c, struct join_source *s, struct error *err)
 {
     bool old = false;
     struct error reading = {.offset = NO_OFFSET};
@@ -214,7 +212,7 @@ struct join_source *join_source_begin(ckptdb *c, const char *path, struct error 
     s->path = path;
     check_itself(c, s, err);
     if (err->status == OK)
-        open_source(c, s, err);
+        attach_source(c, s, err);
     return s;
 }
 

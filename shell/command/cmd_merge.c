@@ -25,28 +25,31 @@ enum {
 /* The pairs, each a malloc'ed text that is cut at its '='. */
 static bool read_relocations(const struct args *args, struct ckptdb_relocation *list)
 {
-    for (int i = 0; i < args->pairs; i++) {
+    bool good = true;
+    for (int i = 0; i < args->pairs && good; i++) {
         char *text = strdup(args->pair[i].text), *equals = text ? strchr(text, '=') : NULL;
         list[i].from = text;
-        if (!equals || equals == text || !equals[1]) {
+        good = equals && equals > text && equals[1];
+        if (good) {
+            *equals = '\0';
+            list[i].to = equals + 1;
+        } else {
             complain("merge: --relocate takes OLD=NEW, not: %s", args->pair[i].text);
-            return false;
         }
-        *equals = '\0';
-        list[i].to = equals + 1;
     }
-    return true;
+    return good;
 }
 
 /* A mistyped path must not leave an empty catalog behind. */
 static bool any_exists(const struct args *args)
 {
-    for (int i = 0; i < args->count; i++)
-        if (access(args->operand[i], F_OK) == 0)
-            return true;
-    complain(args->count == 1 ? "%s: no such catalog" : "%s and the others: no such catalogs",
-             args->operand[0]);
-    return false;
+    int i = 0;
+    while (i < args->count && access(args->operand[i], F_OK) != 0)
+        i++;
+    if (i == args->count)
+        complain("%s: no such catalog%s", args->operand[0],
+                 i > 1 ? "; nor is there any of the others" : "");
+    return i < args->count;
 }
 
 static void say_failed(void *context, const struct ckptdb_error *err)
