@@ -10,6 +10,7 @@
  *   ./gpt/100         relative path          org/repo            in a Hugging Face cache
  *   gpt/100           last components        gpt@100:model.pt    RUN@STEP, one of its files
  *   repo              end of a name          runs/gpt            a run: its latest step
+ *   sft/checkpoint-3  a step's folder: its model
  *
  * Any other name may still be a path that leads to a checkpoint by a symbolic link.
  */
@@ -22,8 +23,9 @@
 #include "catalog/db/statement.h"
 
 #define ROWS                                                                                       \
-    "SELECT c.id, n.name, c.run, c.step FROM main._checkpoints c"                                  \
-    " JOIN main._labels n ON n.id = c.id WHERE "
+    "SELECT c.id, n.name, c.run, c.step, " IS_MAIN(                                                \
+        "c") " FROM main._checkpoints c"                                                           \
+             " JOIN main._labels n ON n.id = c.id WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
 /* A column's path is meant if the name is the whole path, or its last components. */
@@ -71,6 +73,8 @@ struct search {
     int64_t *ids; /* the caller's array for the first `room` ids */
     size_t room, count;
     int steps; /* different steps, if all rows are of one run; else 0 */
+    int mains; /* rows that a step's name alone would mean; the last of them */
+    int64_t main;
     char *run; /* that run's path */
     struct error *err;
 };
@@ -81,6 +85,10 @@ static void find_take_row(struct search *s, sqlite3_stmt *row, int64_t *step)
     const int64_t now = sqlite3_column_int64(row, 3);
     if (s->count < s->room)
         s->ids[s->count] = sqlite3_column_int64(row, 0);
+    if (sqlite3_column_int(row, 4)) {
+        s->mains++;
+        s->main = sqlite3_column_int64(row, 0);
+    }
     if (++s->count == 1) {
         free(s->run);
         s->run = run ? strdup(run) : NULL;
@@ -100,6 +108,7 @@ static void search_run(struct search *s, sqlite3_stmt *row)
 {
     int64_t step = 0;
     s->count = 0;
+    s->mains = 0;
     while (row && db_row(row, NULL, s->err))
         find_take_row(s, row, &step);
     sqlite3_finalize(row);
@@ -122,6 +131,9 @@ static bool search_settled(struct search *s, sqlite3_stmt *row)
             error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                       "%s is a run, whose latest step is %zu checkpoints", s->name, s->count);
         free(run);
+    } else if (s->count > 1 && s->steps == 1 && s->mains == 1 && s->room) {
+        s->ids[0] = s->main; /* a step's folder */
+        s->count = 1;
     } else if (s->count > 1) {
         error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "%s is ambiguous; it names %zu checkpoints", s->name, s->count);

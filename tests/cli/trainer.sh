@@ -14,7 +14,7 @@ import runs
 issues | cmp - before && echo "the same issues"
 first() { "$CKPTDB_BIN" tensors "$1" 2>&1 | head -n 1; }
 "$CKPTDB_BIN" "SELECT name, item, run, step FROM checkpoint WHERE path GLOB '*version_0*' ORDER BY path"
-for each in out-shakespeare@latest version_0@latest version_0@100:last sft-run@latest sft-run@30 sft-run@30:optimizer sft-run@10:rng_state sft-run@30:scheduler lora-run@latest; do
+for each in out-shakespeare@latest version_0@latest version_0@100:last sft-run@latest sft-run@30 sft-run@30:optimizer sft-run@10:rng_state sft-run@30:scheduler lora-run@latest runs/sft-run/checkpoint-30 ./runs/sft-run/checkpoint-30; do
     echo "$ $each: $(first "$each")"
 done
 try diff sft-run@10 sft-run@30
