@@ -73,10 +73,11 @@ def read_back(db, out, ckptdb):
         frame = pandas.read_parquet(os.path.join(out, view), dtype_backend="numpy_nullable")
         found = list(zip(*([None if pandas.isna(v) else v for v in frame[c].tolist()] for c in wanted)))
         check(f"{view} by pandas", sort(found) == rows, differ(found, rows))
+    # DuckDB takes a folder of the name null for NULL: another reason to have the run in a column.
+    kept = "length(run) < 100 AND run NOT LIKE '%null'"
     asked = duckdb.sql(f"SELECT in_run = run, count(*) FROM read_parquet('{out}/checkpoint/*/*.parquet', hive_partitioning ="
-                       " true) WHERE run IS NOT NULL AND length(run) < 100 GROUP BY 1").fetchall()
-    check("folders are runs", asked == [(True, db.sql("SELECT count(*) FROM checkpoint WHERE length(run) < 100").fetchone()[0])],
-          asked)
+                       f" true) WHERE {kept} GROUP BY 1").fetchall()
+    check("folders are runs", asked == [(True, db.sql(f"SELECT count(*) FROM checkpoint WHERE {kept}").fetchone()[0])], asked)
 
 
 def all_views(ckptdb, at):
