@@ -123,10 +123,11 @@ $B/ckptdb: $(main) $(core)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(program_libs) -ldl -lm
 
-# No -lsqlite3: an extension calls the SQLite of its host.
+# No -lsqlite3: an extension calls the SQLite of its host. This unloads one whose beginning failed, and goes on to call
+# the functions that it had registered by then: hence -z nodelete.
 $B/ckptdb.so: $(ext)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^ $(filter-out -lsqlite3 -lprotobuf-c,$(package_libs)) -ldl -lm
+	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ $(filter-out -lsqlite3 -lprotobuf-c,$(package_libs)) -ldl -lm
 
 # Its number changes with what catalog/ckptdb.h calls its ABI.
 soname := libckptdb.so.0

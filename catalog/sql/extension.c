@@ -78,9 +78,9 @@ static int enter(sqlite3 *db, char **message, bool reads)
         db_check_version(db, "main", true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
     if (rc == SQLITE_OK)
         sql_cover_views(db, &err);
-    if (err.status == OK)
+    if (err.status == OK && rc == SQLITE_OK)
         return rc;
-    *message = sqlite3_mprintf("%s", err.message);
+    *message = sqlite3_mprintf("%s", err.status == OK ? sqlite3_errmsg(db) : err.message);
     return SQLITE_ERROR;
 }
 

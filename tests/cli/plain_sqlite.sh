@@ -43,3 +43,8 @@ try:
 except sqlite3.OperationalError as why:
     print(why)
 PY
+echo '--- a second copy while a statement goes on: it is told, and what it had registered by then works'
+mkdir second && cp "$(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb.so" second/
+printf "SELECT load_extension('%s');\n" "$PWD/second/ckptdb" "$(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb" >again.sql
+echo "SELECT regexp_capture('b(.)', 'abc', 1), dtype_bits('bfloat16');" >>again.sql
+bash "$TESTS/plain_sqlite.sh" :memory: '.read again.sql' 2>&1
