@@ -312,13 +312,16 @@ static enum status fetch_part(struct object *o, uint64_t offset, void *to, size_
     return err->status;
 }
 
-/* Under its lock. Owns the bytes. */
-static void keep_span(struct object *o, uint64_t begin, uint64_t end, uint8_t *bytes)
+/* Under its lock. Owns the bytes; there may be room behind them. */
+static void keep_span(struct object *o, uint64_t begin, uint64_t end, uint8_t *bytes,
+                      struct error *err)
 {
     struct span *s = malloc(sizeof(*s));
-    if (!s || begin == end) {
-        free(s);
+    uint8_t *fit = realloc(bytes, end > begin ? (size_t)(end - begin) : 1);
+    bytes = fit ? fit : bytes;
+    if (!s) {
         free(bytes);
+        error_memory_at(err, o->path);
         return;
     }
     *s = (struct span){o->spans, begin, end, bytes};
@@ -347,7 +350,7 @@ enum status object_ask(struct object *o, size_t ahead, struct error *err)
         if (!bytes)
             error_memory_at(err, o->path);
         else if (fetch_part(o, 0, bytes, ahead, err) == OK)
-            keep_span(o, 0, o->is.size < ahead ? o->is.size : ahead, bytes);
+            keep_span(o, 0, o->is.size < ahead ? o->is.size : ahead, bytes, err);
         else
             free(bytes);
         if (err->status == ERR_IO && (o->failed = malloc(sizeof(*err))))
@@ -467,7 +470,7 @@ static enum status fetch_ahead(struct object *o, bool headers, uint64_t begin, u
     if (!headers)
         pthread_mutex_lock(&o->lock);
     if (err->status == OK)
-        keep_span(o, begin, end, bytes);
+        keep_span(o, begin, end, bytes, err);
     else
         free(bytes);
     return err->status;
