@@ -223,8 +223,9 @@ struct ckptdb_import_report {
 enum ckptdb_status ckptdb_import(ckptdb *, const struct ckptdb_import_options *,
                                  struct ckptdb_import_report *, struct ckptdb_error *);
 
-/* CKPTDB_MISSING if an import would not find this path. */
-enum ckptdb_status ckptdb_import_find(const char *path, struct ckptdb_error *);
+/* CKPTDB_MISSING if an import would not find one of these paths: the error is of the first such. */
+enum ckptdb_status ckptdb_import_find(const char *const *paths, size_t count,
+                                      struct ckptdb_error *);
 
 /* Drop checkpoints from the catalog; their files stay. */
 enum ckptdb_status ckptdb_forget(ckptdb *, const int64_t *checkpoints, size_t count,

@@ -503,6 +503,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         .context = (void *)options,
     };
     store_hold(true);
+    path_ask(options->paths, (size_t)options->path_count);
     walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
     report->walk = im.walk;
     if (err->status == OK)

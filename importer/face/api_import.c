@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/data/store/store.h"
 #include "catalog/db/write/writer.h"
 #include "catalog/library/library.h"
 #include "importer/import.h"
@@ -223,10 +224,13 @@ enum ckptdb_status ckptdb_import(ckptdb *c, const struct ckptdb_import_options *
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_import_find(const char *path, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_import_find(const char *const *paths, size_t count,
+                                      struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
-    walk_find(path, &err);
+    path_ask(paths, count);
+    for (size_t i = 0; i < count && err.status == OK; i++)
+        walk_find(paths[i], &err);
     return library_end(&err, error);
 }
 

@@ -134,13 +134,10 @@ extern const struct command command_import;
 static bool paths_exist(const struct ckptdb_import_options *options)
 {
     struct ckptdb_error err;
-    for (size_t i = 0; i < options->path_count; i++) {
-        if (ckptdb_import_find(options->paths[i], &err) != CKPTDB_OK) {
-            complain_status(&err);
-            return false;
-        }
-    }
-    return true;
+    if (ckptdb_import_find(options->paths, options->path_count, &err) == CKPTDB_OK)
+        return true;
+    complain_status(&err);
+    return false;
 }
 
 /* A dry run never creates a catalog: without one it uses an empty catalog in memory. */

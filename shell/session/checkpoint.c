@@ -44,10 +44,10 @@ static bool import_path(struct session *s, const char *path)
 char *session_importable(const char *name)
 {
     const char *at = strrchr(name, '@');
-    if (*name && ckptdb_import_find(name, NULL) == CKPTDB_OK)
+    if (*name && ckptdb_import_find(&name, 1, NULL) == CKPTDB_OK)
         return strdup(name);
     char *run = at && at > name ? strndup(name, (size_t)(at - name)) : NULL;
-    if (run && ckptdb_import_find(run, NULL) == CKPTDB_OK)
+    if (run && ckptdb_import_find((const char *const *)&run, 1, NULL) == CKPTDB_OK)
         return run;
     free(run);
     return NULL;

@@ -1,6 +1,11 @@
 #include "catalog/data/store/store.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#include "catalog/base/threads.h"
+
+#define ASKED_AT_ONCE 32
 
 const struct store *store_mounted;
 
@@ -51,6 +56,34 @@ bool path_is(const char *path, enum entry_kind kind)
 bool path_is_local(const char *path)
 {
     return store_of(path) != &store_remote;
+}
+
+struct asking {
+    const char *const *paths;
+    size_t count;
+    atomic_size_t next;
+};
+
+static void ask(void *argument)
+{
+    struct asking *a = argument;
+    enum entry_kind kind;
+    struct file_identity identity;
+    for (size_t i; (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
+        struct error ignored = {.offset = NO_OFFSET};
+        if (!path_is_local(a->paths[i]))
+            path_look(a->paths[i], &kind, &identity, &ignored);
+    }
+}
+
+void path_ask(const char *const *paths, size_t count)
+{
+    struct asking a = {.paths = paths, .count = count};
+    size_t remote = 0;
+    for (size_t i = 0; i < count && remote < ASKED_AT_ONCE; i++)
+        remote += !path_is_local(paths[i]);
+    if (remote > 1)
+        threads_join(threads_start((unsigned)remote, ask, &a));
 }
 
 bool path_lists(const char *path)

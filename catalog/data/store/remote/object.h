@@ -18,7 +18,7 @@
 #include "catalog/data/store/remote/kind.h"
 
 #define OBJECT_HEAD     ((size_t)262144)
-#define OBJECT_FRESH_MS 5000
+#define OBJECT_FRESH_MS 30000
 
 struct object;
 
