@@ -368,7 +368,7 @@ install-lib: $B/libckptdb.so
 	$(INSTALL) -m 644 catalog/ckptdb.h "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h"
 	$(INSTALL) -m 644 catalog/library/libckptdb.3 "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
 	sed -e 's|@libdir@|$(LIBDIR)|; s|@includedir@|$(INCLUDEDIR)|; s|@version@|$(version)|' \
-	    -e 's|@requires@|$(modules)|' catalog/library/libckptdb.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc"
+	    catalog/library/libckptdb.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc"
 	@$(if $(DESTDIR),:,sh catalog/library/loader.sh "$(LIBDIR)" $(soname))
 
 uninstall:
