@@ -304,6 +304,7 @@ static int sort_entries(struct sorting *s)
             sorted[place[g->entry[i].rank]++] = g->entry[i];
         free(g->entry);
         g->entry = sorted;
+        g->space = g->count + 1;
         sorted = NULL;
     }
     const bool good = rank && place && !sorted;
@@ -502,8 +503,7 @@ static int take_run(struct tensor_groups *g)
 {
     struct tensor_groups *run = g->run;
     int rc = SQLITE_ROW;
-    free(run->entry);
-    *run = (struct tensor_groups){.blocks = g->blocks};
+    *run = (struct tensor_groups){.blocks = g->blocks, .entry = run->entry, .space = run->space};
     for (;;) {
         bool same = false;
         if (!g->next.layout)
