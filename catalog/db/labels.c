@@ -421,7 +421,9 @@ static void put_names(struct labelling *l, bool path)
         db_error(l->db, naming, l->err);
     for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
         const struct labelled *c = &l->list[i];
-        if (strcmp(c->name, c->old) == 0 && same_run(c))
+        const bool renamed = strcmp(c->name, c->old) != 0;
+        /* A new one has its path already. */
+        if (path ? !renamed || strcmp(c->path, c->old) == 0 : !renamed && same_run(c))
             continue;
         db_bind(s, "iss", c->id, path ? c->path : c->name, c->run_tail);
         db_step(l->db, s, naming, l->err);
