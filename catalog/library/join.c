@@ -206,6 +206,9 @@ static void join_all(struct joining *j, struct error *err)
         join_names(c, true, &naming);
         join_close(c, &naming);
     }
+    sqlite3_exec(c->db,
+                 "DROP TABLE IF EXISTS temp.merge_read; DROP TABLE IF EXISTS temp.merge_inode",
+                 NULL, NULL, NULL);
     if (wal)
         join_wal(c, false);
     if (err->status == OK && naming.status != OK)

@@ -32,17 +32,37 @@ CREATE TEMP TABLE merge_first AS
 SELECT f.inode, f.size, f.mtime_ns, merge_device(f.path, f.device) AS device, m.id
 FROM merge_checkpoint m JOIN source._files f ON f.id = ID_FIRST(m.id)
 WHERE NOT m.known AND f.inode IS NOT NULL;
-CREATE INDEX temp.merge_first_by_inode ON merge_first(inode, size, mtime_ns, device);
+
+-- The first files here are read once for all catalogs, and again if another program wrote meanwhile; what is merged is
+-- added (2_rows.sql). A row that is out of date does no harm: it leads to a file that is another by now.
+CREATE TEMP TABLE IF NOT EXISTS merge_read (version INTEGER); -- a row: they were read
+CREATE TEMP TABLE IF NOT EXISTS merge_inode (
+  inode       INTEGER NOT NULL,
+  checkpoint  INTEGER NOT NULL, -- here
+  PRIMARY KEY (inode, checkpoint)
+) WITHOUT ROWID;
+DELETE FROM merge_read WHERE version <> (SELECT data_version FROM pragma_data_version);
+INSERT OR IGNORE INTO merge_inode
+SELECT f.inode, t.id
+FROM (SELECT 1 FROM merge_first WHERE NOT EXISTS (SELECT 1 FROM merge_read) LIMIT 1)
+CROSS JOIN main._checkpoints t
+CROSS JOIN main._files f ON f.id = ID_FIRST(t.id)
+WHERE f.inode IS NOT NULL
+ORDER BY f.inode, t.id;
+INSERT INTO merge_read
+SELECT data_version FROM pragma_data_version
+WHERE EXISTS (SELECT 1 FROM merge_first) AND NOT EXISTS (SELECT 1 FROM merge_read);
 UPDATE merge_checkpoint SET target = pair.target, known = 2
 FROM (SELECT id, target, row_number() OVER (PARTITION BY id ORDER BY target) AS a,
              row_number() OVER (PARTITION BY target ORDER BY id) AS b
-      FROM (SELECT s.id, ID_OWNER(f.id) AS target
-            FROM main._files f
-            CROSS JOIN merge_first s
-              ON s.inode = f.inode AND s.size = f.size AND s.mtime_ns = f.mtime_ns AND s.device = f.device
-            JOIN main._checkpoints t ON t.id = ID_OWNER(f.id)
-            WHERE EXISTS (SELECT 1 FROM merge_first) AND ID_ORD(f.id) = 0
-              AND t.path NOT IN (SELECT path FROM merge_checkpoint))) AS pair
+      FROM (SELECT s.id, t.id AS target
+            FROM merge_first s
+            CROSS JOIN merge_inode i ON i.inode = s.inode
+            CROSS JOIN main._files f
+              ON f.id = ID_FIRST(i.checkpoint)
+                 AND f.inode = s.inode AND f.size = s.size AND f.mtime_ns = s.mtime_ns AND f.device = s.device
+            CROSS JOIN main._checkpoints t ON t.id = i.checkpoint
+            WHERE t.path NOT IN (SELECT path FROM merge_checkpoint))) AS pair
 WHERE pair.id = merge_checkpoint.id AND pair.a = 1 AND pair.b = 1;
 
 UPDATE merge_checkpoint SET same = 1

@@ -117,6 +117,10 @@ SELECT ID_FIRST(m.target) + ID_ORD(f.id), merge_path(f.path), f.size, f.mtime_ns
        merge_device(f.path, f.device), f.role, f.base
 FROM merge_checkpoint m CROSS JOIN source._files f ON f.id BETWEEN ID_FIRST(m.id) AND ID_LAST(m.id)
 WHERE m.taken;
+INSERT OR IGNORE INTO merge_inode
+SELECT f.inode, m.target
+FROM merge_checkpoint m CROSS JOIN source._files f ON f.id = ID_FIRST(m.id)
+WHERE m.taken AND f.inode IS NOT NULL AND EXISTS (SELECT 1 FROM merge_read);
 INSERT INTO main._checksums
 SELECT m.target, s.kind, s.sums FROM merge_checkpoint m CROSS JOIN source._checksums s ON s.id = m.id WHERE m.taken;
 -- A name is the path until all are named again.

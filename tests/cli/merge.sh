@@ -179,6 +179,21 @@ echo "status $?"
 exec 5>&-
 wait
 cat out
+echo '--- what another program adds to the target between two catalogs is found, though moved since'
+on z.db import z 2>/dev/null
+rm -f m.db
+on wal.db -f - <hold >held &
+exec 5>hold
+echo "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; SELECT 'mine';" >&5
+until_there mine held
+on m.db merge z.db wal.db later.db >out 2>&1 &
+until_there waiting out
+on m.db merge moved.db
+echo 'ROLLBACK;' >&5
+exec 5>&-
+wait
+tail -1 out
+on m.db "SELECT name, hash IS NOT NULL FROM checkpoint ORDER BY 1"
 echo '--- read-only, and as JSON'
 "$CKPTDB_BIN" --readonly merge one.db; echo "status $?"
 "$CKPTDB_BIN" merge --json one.db none.db; echo "status $?"
