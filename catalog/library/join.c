@@ -111,14 +111,22 @@ struct joining {
 static void join_rows(const struct joining *j, const char *path, struct ckptdb_joined *r,
                       struct error *err)
 {
+    static const char contents[] = "SELECT EXISTS (SELECT 1 FROM source._tensor_hashes)"
+                                   " OR EXISTS (SELECT 1 FROM source._checkpoint_hashes)"
+                                   " OR EXISTS (SELECT 1 FROM source._tensor_statistics)"
+                                   " OR EXISTS (SELECT 1 FROM source._damages)"
+                                   " OR EXISTS (SELECT 1 FROM source._verifications)";
     ckptdb *c = j->catalog;
     check_pages(c, path, err);
     if (err->status == OK && db_exec(c->db, schema_text("schema/merge/1_plan.sql"), err) == OK)
         check_rows(c, path, err);
     if (err->status == OK)
         join_sets(c, path, j->options->keep_both, &r->kept, err);
-    if (err->status == OK && db_exec(c->db, schema_text("schema/merge/2_rows.sql"), err) == OK &&
-        db_exec(c->db, schema_text("schema/merge/3_content.sql"), err) == OK)
+    if (err->status == OK)
+        db_exec(c->db, schema_text("schema/merge/2_rows.sql"), err);
+    if (join_count(c, contents, err))
+        db_exec(c->db, schema_text("schema/merge/3_content.sql"), err);
+    if (err->status == OK)
         join_end(c, r, err);
     /* Those of a new catalog are built once its first rows are there. */
     if (err->status == OK && !j->changed)
@@ -135,10 +143,6 @@ static void join_close(const ckptdb *c, struct error *err)
 
 static void join_one(struct joining *j, const char *path, bool last, struct error *err)
 {
-    static const char forget_plan[] =
-        "DROP TABLE IF EXISTS temp.merge_checkpoint; DROP TABLE IF EXISTS temp.merge_first;"
-        "DROP TABLE IF EXISTS temp.merge_layout; DROP TABLE IF EXISTS temp.merge_meta;"
-        "DROP TABLE IF EXISTS temp.merge_row; DROP TABLE IF EXISTS temp.merge_statistic";
     ckptdb *c = j->catalog;
     struct ckptdb_joined r = {.size = sizeof(r)};
     struct join_source *source = join_source_begin(c, path, err);
@@ -149,7 +153,6 @@ static void join_one(struct joining *j, const char *path, bool last, struct erro
         if (err->status == OK)
             join_source_check(source, err);
         join_close(c, err);
-        sqlite3_exec(c->db, forget_plan, NULL, NULL, NULL);
     }
     join_source_end(c, source, err);
     if ((err->status == ERR_BUSY || err->status == ERR_INTERRUPTED) && library_stopped(c)) {
@@ -206,9 +209,6 @@ static void join_all(struct joining *j, struct error *err)
         join_names(c, true, &naming);
         join_close(c, &naming);
     }
-    sqlite3_exec(c->db,
-                 "DROP TABLE IF EXISTS temp.merge_read; DROP TABLE IF EXISTS temp.merge_inode",
-                 NULL, NULL, NULL);
     if (wal)
         join_wal(c, false);
     if (err->status == OK && naming.status != OK)
@@ -218,6 +218,11 @@ static void join_all(struct joining *j, struct error *err)
 enum ckptdb_status ckptdb_join(ckptdb *c, const struct ckptdb_joining *options,
                                struct ckptdb_joined *report, struct ckptdb_error *error)
 {
+    static const char forget_tables[] =
+        "DROP VIEW IF EXISTS temp.merge_row; DROP TABLE IF EXISTS temp.merge_checkpoint;"
+        "DROP TABLE IF EXISTS temp.merge_first; DROP TABLE IF EXISTS temp.merge_read;"
+        "DROP TABLE IF EXISTS temp.merge_inode; DROP TABLE IF EXISTS temp.merge_layout;"
+        "DROP TABLE IF EXISTS temp.merge_meta; DROP TABLE IF EXISTS temp.merge_statistic";
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_joining o;
     struct joining j = {.catalog = c, .options = &o};
@@ -228,8 +233,10 @@ enum ckptdb_status ckptdb_join(ckptdb *c, const struct ckptdb_joining *options,
     c->writing++;
     if (err.status == OK)
         join_places_begin(c, &places, &o, &err);
-    if (err.status == OK)
+    sqlite3_exec(c->db, forget_tables, NULL, NULL, NULL); /* of one that was interrupted */
+    if (err.status == OK && db_exec(c->db, schema_text("schema/merge/0_tables.sql"), &err) == OK)
         join_all(&j, &err);
+    sqlite3_exec(c->db, forget_tables, NULL, NULL, NULL);
     join_places_end(c, &places);
     c->writing--;
     if (report) {

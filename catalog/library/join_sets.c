@@ -140,6 +140,13 @@ void join_sets(ckptdb *c, const char *path, bool keep_both, uint64_t *kept, stru
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && err->status == OK; i++)
         join_kind(c, &kinds[i], path, &differ, keep_both ? kept : NULL, err);
     compare_classes(c, path, &differ, keep_both, err);
+    /* One that is here stays as it is. */
+    db_run(
+        c->db, err, NULL,
+        "INSERT OR IGNORE INTO main.known_class SELECT name, verdict, why FROM source.known_class"
+        " WHERE (name, verdict, why) NOT IN"
+        " (SELECT name, verdict, why FROM source._known_shipped)",
+        "");
     if (err->status == OK && differ.len && text_str(&differ))
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "differs from this catalog in %.300s: nothing was taken; --keep-both keeps both",

@@ -1,46 +1,29 @@
--- 1_plan.sql - what merging the attached catalog `source` means, as temporary tables.
+-- 1_plan.sql - what merging the attached catalog `source` means, in the temporary tables of 0_tables.sql.
 --
 -- merge_path(path) is a path as it is called here, merge_moved(path) whether --relocate moved it, and
 -- merge_device(path, device) the device here: those of another machine (--host) are numbers of their own.
-DROP TABLE IF EXISTS temp.merge_checkpoint;
-DROP TABLE IF EXISTS temp.merge_first;
-DROP TABLE IF EXISTS temp.merge_layout;
-DROP TABLE IF EXISTS temp.merge_meta;
-DROP TABLE IF EXISTS temp.merge_row;
-DROP TABLE IF EXISTS temp.merge_statistic;
+DELETE FROM merge_checkpoint;
+DELETE FROM merge_first;
+DELETE FROM merge_layout;
+DELETE FROM merge_meta;
 
 -- The checkpoints. Of two that come to one path the later import counts.
-CREATE TEMP TABLE merge_checkpoint (
-  id      INTEGER PRIMARY KEY,  -- there
-  path    TEXT NOT NULL UNIQUE, -- here
-  target  INTEGER,              -- id here
-  known   INTEGER NOT NULL,     -- 1: the same path is here; 2: the same files are, at another path
-  taken   INTEGER NOT NULL,     -- its rows replace those that are here
-  same    INTEGER NOT NULL      -- its files are those that are here: so is what is known of their contents
-);
 INSERT INTO merge_checkpoint
 SELECT c.id, c.path, t.id, t.id IS NOT NULL, t.id IS NULL OR c.imported > t.imported, 0
-FROM (SELECT id, imported, merge_path(path) AS path,
-             row_number() OVER (PARTITION BY merge_path(path) ORDER BY imported DESC, id) AS turn
-      FROM source._checkpoints) c
+FROM (SELECT id, imported, merge_path(path) AS path FROM source._checkpoints) c
 LEFT JOIN main._checkpoints t ON t.path = c.path
-WHERE c.turn = 1;
+WHERE true ORDER BY c.imported DESC, c.id
+ON CONFLICT(path) DO NOTHING;
 
 -- Files that were moved between the two imports: the first file tells which checkpoint they may be, if that
 -- is not there under its own path, too (then it is a link).
-CREATE TEMP TABLE merge_first AS
+INSERT INTO merge_first
 SELECT f.inode, f.size, f.mtime_ns, merge_device(f.path, f.device) AS device, m.id
 FROM merge_checkpoint m JOIN source._files f ON f.id = ID_FIRST(m.id)
 WHERE NOT m.known AND f.inode IS NOT NULL;
 
 -- The first files here are read once for all catalogs, and again if another program wrote meanwhile; what is merged is
 -- added (2_rows.sql). A row that is out of date does no harm: it leads to a file that is another by now.
-CREATE TEMP TABLE IF NOT EXISTS merge_read (version INTEGER); -- a row: they were read
-CREATE TEMP TABLE IF NOT EXISTS merge_inode (
-  inode       INTEGER NOT NULL,
-  checkpoint  INTEGER NOT NULL, -- here
-  PRIMARY KEY (inode, checkpoint)
-) WITHOUT ROWID;
 DELETE FROM merge_read WHERE version <> (SELECT data_version FROM pragma_data_version);
 INSERT OR IGNORE INTO merge_inode
 SELECT f.inode, t.id
@@ -90,12 +73,6 @@ FROM (SELECT id, (SELECT coalesce(max(id), 0) FROM main._checkpoints) + row_numb
 WHERE n.id = merge_checkpoint.id;
 
 -- What they share, by its digests.
-CREATE TEMP TABLE merge_layout (
-  id      INTEGER PRIMARY KEY,
-  target  INTEGER,
-  known   INTEGER NOT NULL,
-  moved   INTEGER NOT NULL      -- the layout here says that bytes lie elsewhere
-);
 INSERT INTO merge_layout
 SELECT l.id, t.id, t.id IS NOT NULL, t.id IS NOT NULL AND t.placement <> l.placement
 FROM source._layouts l LEFT JOIN main._layouts t ON t.logical = l.logical
@@ -105,7 +82,6 @@ FROM (SELECT id, (SELECT coalesce(max(id), 0) FROM main._layouts) + row_number()
       FROM merge_layout WHERE NOT known) AS n
 WHERE n.id = merge_layout.id;
 
-CREATE TEMP TABLE merge_meta (id INTEGER PRIMARY KEY, target INTEGER, known INTEGER NOT NULL);
 INSERT INTO merge_meta
 SELECT x.id, t.id, t.id IS NOT NULL
 FROM source._metas x LEFT JOIN main._metas t ON t.digest = x.digest

@@ -74,22 +74,13 @@ DELETE FROM main._placements WHERE id IN
 DELETE FROM main._checksums WHERE id IN (SELECT target FROM merge_checkpoint WHERE taken AND known);
 DELETE FROM main._issues WHERE checkpoint IN (SELECT target FROM merge_checkpoint WHERE taken AND known);
 
-CREATE TEMP TABLE merge_row AS
-SELECT m.target AS id, m.path, c.format, merge_path(c.run) AS run, c.step, c.item, l.target AS layout,
-       x.target AS meta, c.placed OR l.moved AS placed, c.stored, c.files, c.mtime_ns, c.imported, m.known
-FROM merge_checkpoint m
-JOIN source._checkpoints c ON c.id = m.id
-JOIN merge_layout l ON l.id = c.layout
-LEFT JOIN merge_meta x ON x.id = c.meta
-WHERE m.taken
-ORDER BY m.target;
 UPDATE main._checkpoints
 SET path = r.path, format = r.format, run = r.run, step = r.step, item = r.item, layout = r.layout, meta = r.meta,
     placed = r.placed, stored = r.stored, files = r.files, mtime_ns = r.mtime_ns, imported = r.imported
 FROM merge_row r WHERE r.known AND r.id = _checkpoints.id;
 INSERT INTO main._checkpoints
 SELECT id, path, format, run, step, item, layout, meta, placed, stored, files, mtime_ns, imported
-FROM merge_row WHERE NOT known;
+FROM merge_row WHERE NOT known ORDER BY id;
 DELETE FROM main._outdated WHERE id IN (SELECT target FROM merge_checkpoint WHERE taken);
 
 -- Another program may have read them differently: the next import that reaches them reads them again.

@@ -19,13 +19,7 @@ WHERE m.taken OR m.same;
 
 -- Tensors without statistics here get theirs: the row of their hash and dtype, if there is one, else a new one, which
 -- those of one hash and dtype share.
-CREATE TEMP TABLE merge_statistic (
-  tensor  INTEGER PRIMARY KEY,  -- here
-  origin  INTEGER NOT NULL,     -- the row there
-  hash    INTEGER,              -- here
-  dtype   TEXT NOT NULL,
-  target  INTEGER               -- the row here
-);
+DELETE FROM merge_statistic;
 INSERT INTO merge_statistic
 SELECT ID_FIRST(m.target) + ID_ORD(x.id), s.id, h.hash, s.dtype, known.id
 FROM merge_checkpoint m
@@ -65,8 +59,3 @@ ORDER BY d.rowid;
 INSERT OR IGNORE INTO main._verifications
 SELECT m.target, v.at, v.quick, v.open FROM merge_checkpoint m CROSS JOIN source._verifications v ON v.id = m.id
 WHERE m.taken OR m.same;
-
--- Rows of known_class that a user wrote or edited. One that is here stays as it is.
-INSERT OR IGNORE INTO main.known_class
-SELECT name, verdict, why FROM source.known_class
-WHERE (name, verdict, why) NOT IN (SELECT name, verdict, why FROM source._known_shipped);

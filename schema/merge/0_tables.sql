@@ -1,0 +1,52 @@
+-- 0_tables.sql - the plan of a merge (1_plan.sql): made once, and filled for each catalog.
+CREATE TEMP TABLE merge_checkpoint (
+  id      INTEGER PRIMARY KEY,  -- there
+  path    TEXT NOT NULL UNIQUE, -- here
+  target  INTEGER,              -- id here
+  known   INTEGER NOT NULL,     -- 1: the same path is here; 2: the same files are, at another path
+  taken   INTEGER NOT NULL,     -- its rows replace those that are here
+  same    INTEGER NOT NULL      -- its files are those that are here: so is what is known of their contents
+);
+
+-- The first files of those whose paths are not here.
+CREATE TEMP TABLE merge_first (
+  inode     INTEGER NOT NULL,
+  size      INTEGER,
+  mtime_ns  INTEGER,
+  device    INTEGER,
+  id        INTEGER NOT NULL    -- there
+);
+
+-- The first files here, of which a row is added, but none taken away: it may say what was once.
+CREATE TEMP TABLE merge_read (version INTEGER); -- a row: they were read
+CREATE TEMP TABLE merge_inode (
+  inode       INTEGER NOT NULL,
+  checkpoint  INTEGER NOT NULL, -- here
+  PRIMARY KEY (inode, checkpoint)
+) WITHOUT ROWID;
+
+CREATE TEMP TABLE merge_layout (
+  id      INTEGER PRIMARY KEY,
+  target  INTEGER,
+  known   INTEGER NOT NULL,
+  moved   INTEGER NOT NULL      -- the layout here says that bytes lie elsewhere
+);
+CREATE TEMP TABLE merge_meta (id INTEGER PRIMARY KEY, target INTEGER, known INTEGER NOT NULL);
+
+-- What becomes of their rows.
+CREATE TEMP VIEW merge_row AS
+SELECT m.target AS id, m.path, c.format, merge_path(c.run) AS run, c.step, c.item, l.target AS layout,
+       x.target AS meta, c.placed OR l.moved AS placed, c.stored, c.files, c.mtime_ns, c.imported, m.known
+FROM merge_checkpoint m
+CROSS JOIN source._checkpoints c ON c.id = m.id
+CROSS JOIN merge_layout l ON l.id = c.layout
+LEFT JOIN merge_meta x ON x.id = c.meta
+WHERE m.taken;
+
+CREATE TEMP TABLE merge_statistic (
+  tensor  INTEGER PRIMARY KEY,  -- here
+  origin  INTEGER NOT NULL,     -- the row there
+  hash    INTEGER,              -- here
+  dtype   TEXT NOT NULL,
+  target  INTEGER               -- the row here
+);
