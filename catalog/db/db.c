@@ -249,9 +249,10 @@ static enum status renew(sqlite3 *db, struct error *err)
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
     if (status != OK)
         return status;
+    /* A third program may have done it. */
     if (db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err) == OK &&
         version == CATALOG_VERSION)
-        schema_check(db, "main", false, &differs, err); /* a third program may have done it */
+        schema_check(db, "main", SCHEMA_WRITE, &differs, err);
     const bool old = version < CATALOG_VERSION;
     if (err->status == OK && (old || differs))
         drop_views(db, err);
@@ -382,7 +383,7 @@ static void check_identity(sqlite3 *db, const char *path, enum db_mode mode,
     if (version < CATALOG_VERSION)
         renewed = true;
     else
-        schema_check(db, "main", mode == DB_READ, &renewed, err);
+        schema_check(db, "main", mode == DB_READ ? SCHEMA_READ : SCHEMA_WRITE, &renewed, err);
     if (err->status == OK && renewed && mode != DB_READ)
         renew(db, err);
     if (err->status == OK && (mode == DB_WRITE || (mode != DB_READ && cut_short)))

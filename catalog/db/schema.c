@@ -92,7 +92,7 @@ static void compare_object(struct comparison *c, const char *name, const char *s
     }
 }
 
-enum status schema_check(sqlite3 *db, const char *schema, bool reads, bool *differs,
+enum status schema_check(sqlite3 *db, const char *schema, enum schema_use use, bool *differs,
                          struct error *err)
 {
     char sql[128];
@@ -118,14 +118,15 @@ enum status schema_check(sqlite3 *db, const char *schema, bool reads, bool *diff
         const bool added =
             strncmp(o->file->path, "schema/" SCHEMA_ADDED, strlen("schema/" SCHEMA_ADDED)) == 0;
         const bool table = o->kind == SCHEMA_TABLE && !added;
-        if (!c.there[i] && (table || (reads && o->kind == SCHEMA_VIEW)))
+        if (!c.there[i] && (table || (use == SCHEMA_READ && o->kind == SCHEMA_VIEW)))
             error_set(err, ERR_ARGUMENT, sqlite3_db_filename(db, schema), NO_OFFSET,
                       "damaged by another program: its %s %.*s is gone; %s",
                       table ? "table" : "view", (int)o->len, o->name,
                       table ? DB_IMPORT_ANEW
                             : "it is made anew when the catalog is opened for writing "
                               "(ckptdb -d FILE -c 'SELECT 1')");
-        *differs = *differs || (!table && !(o->kind == SCHEMA_TABLE ? c.there[i] : c.same[i]));
+        *differs = *differs || (o->kind == SCHEMA_TABLE ? added && !c.there[i]
+                                                        : use != SCHEMA_TABLES && !c.same[i]);
     }
     return err->status;
 }

@@ -43,10 +43,16 @@ bool schema_next(struct schema_object *);
 /* Whether they create something of this name, in capitals or not. */
 bool schema_makes(const char *name);
 
+/* What a catalog is wanted for: to be written, to be read, or only its tables. */
+enum schema_use {
+    SCHEMA_WRITE,
+    SCHEMA_READ,
+    SCHEMA_TABLES
+};
+
 /* Whether a catalog of the connection ("main") has everything. *differs: a view or trigger is not as these files create it,
- * so all should be made anew. ERR_ARGUMENT: a table is gone, or, where the catalog is only read, a
- * view. */
-enum status schema_check(sqlite3 *, const char *schema, bool reads, bool *differs,
+ * so all should be made anew, or a table is not there yet. ERR_ARGUMENT: a table is gone, or, to read it, a view. */
+enum status schema_check(sqlite3 *, const char *schema, enum schema_use, bool *differs,
                          struct error *err);
 
 /* Install every shipped rule set (schema/rules/NAME.sql) that is missing, and renew those that an older

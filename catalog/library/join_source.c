@@ -4,7 +4,7 @@
  * One in WAL mode that nobody has open has no -wal file. To read it with locks SQLite would make one, so it is
  * read as immutable, and looked at again at the end. What a killed writer left (a journal to be rolled
  * back, a WAL whose index is gone) can only be read by who may write it: then a copy is. So is the copy of a catalog of an
- * older version, or whose views another program changed, brought up to date.
+ * older version, or without a table that came later, brought up to date. Its views are not looked at.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ static void check_catalog(ckptdb *c, const struct join_source *s, bool *old, str
         return;
     *old = version < CATALOG_VERSION;
     if (!*old)
-        schema_check(c->db, "source", false, old, err);
+        schema_check(c->db, "source", SCHEMA_TABLES, old, err);
 }
 
 static void attach_source(ckptdb *c, struct join_source *s, struct error *err)
