@@ -13,6 +13,7 @@
 #include "catalog/content/part.h"
 #include "catalog/content/twins.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 
 enum algorithm {
     CONTENT_HASH,
@@ -39,9 +40,8 @@ static void keep_hash(struct run *run, const struct stored_tensor *t, struct err
     char text[DIGEST_TEXT];
     digest_fold_end(run->fold, &hash);
     digest_print(&hash, text);
-    sqlite3_bind_text(run->put, 1, text, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(run->link, 1, t->id);
-    sqlite3_bind_text(run->link, 2, text, -1, SQLITE_STATIC);
+    db_bind(run->put, "s", text);
+    db_bind(run->link, "is", t->id, text);
     if (db_step(run->work->db, run->put, "cannot keep a hash", err) == OK)
         db_step(run->work->db, run->link, "cannot keep a hash", err);
 }

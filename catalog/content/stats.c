@@ -10,6 +10,7 @@
 #include "catalog/content/stat_read.h"
 #include "catalog/data/convert/convert.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 
 #define CODES (1U << 16)
 
@@ -104,37 +105,22 @@ static void sum_codes(struct run *run, const struct dtype *d, struct error *err)
 
 /* --- keeping -------------------------------------------------------------------------------- */
 
-static void bind_real(sqlite3_stmt *s, int at, double value, bool known)
-{
-    if (known)
-        sqlite3_bind_double(s, at, value);
-    else
-        sqlite3_bind_null(s, at);
-}
-
-/* False: no memory. */
-static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t, const struct stat_sums *x,
-                      const char *histogram)
+/* Returns an SQLite code. The texts must stay until the statement was run. */
+static int bind_sums(sqlite3_stmt *s, const struct stored_tensor *t, const struct stat_sums *x,
+                     const char *histogram)
 {
     const double n = (double)x->finite;
     const bool known = x->finite != 0;
+    const double plain = known ? 0.0 : NAN; /* added to what is known: -0.0 becomes 0.0 */
     struct stat_sums norm = *x;
     if (!isfinite(x->spread + n * (x->mean * x->mean)))
         stat_scale(&norm);
-    sqlite3_bind_int64(s, 1, (sqlite3_int64)t->elements);
-    sqlite3_bind_int64(s, 2, (sqlite3_int64)x->finite);
-    sqlite3_bind_int64(s, 3, (sqlite3_int64)x->zeros);
-    sqlite3_bind_int64(s, 4, (sqlite3_int64)x->nans);
-    sqlite3_bind_int64(s, 5, (sqlite3_int64)x->infs);
-    sqlite3_bind_int64(s, 6, (sqlite3_int64)x->subnormals);
-    bind_real(s, 7, x->least + 0.0, known);
-    bind_real(s, 8, x->most + 0.0, known);
-    bind_real(s, 9, ldexp(x->mean, x->scale) + 0.0, known);
-    bind_real(s, 10, known ? ldexp(sqrt(x->spread / n), x->scale) : 0, known);
-    bind_real(s, 11, ldexp(sqrt(norm.spread + n * (norm.mean * norm.mean)), norm.scale), known);
-    sqlite3_bind_int64(s, 14, t->id);
-    return sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
-           sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT) == SQLITE_OK;
+    return db_bind(s, "iiiiiidddddssi", t->elements, x->finite, x->zeros, x->nans, x->infs,
+                   x->subnormals, x->least + plain, x->most + plain,
+                   ldexp(x->mean, x->scale) + plain,
+                   known ? ldexp(sqrt(x->spread / n), x->scale) : NAN,
+                   ldexp(sqrt(norm.spread + n * (norm.mean * norm.mean)), norm.scale) + plain,
+                   known ? histogram : NULL, t->dtype.name, t->id);
 }
 
 static void stats_keep(struct run *run, const struct stored_tensor *t, struct error *err)
@@ -145,14 +131,14 @@ static void stats_keep(struct run *run, const struct stored_tensor *t, struct er
         sum_codes(run, &t->dtype, err);
     if (run->sums.finite && !histogram->len)
         stat_grid_print(histogram, &run->grid, run->sums.finite);
-    if (!text_str(histogram) || !bind_sums(run->put, t, &run->sums, text_str(histogram)))
+    if (!text_str(histogram) ||
+        bind_sums(run->put, t, &run->sums, text_str(histogram)) != SQLITE_OK)
         error_memory(err);
+    const bool kept = err->status == OK && sqlite3_step(run->put) == SQLITE_ROW;
     text_release(&own);
     if (err->status != OK)
         return;
-    const bool kept = sqlite3_step(run->put) == SQLITE_ROW;
-    sqlite3_bind_int64(run->link, 1, t->id);
-    sqlite3_bind_int64(run->link, 2, kept ? sqlite3_column_int64(run->put, 0) : 0);
+    db_bind(run->link, "ii", t->id, kept ? sqlite3_column_int64(run->put, 0) : (int64_t)0);
     if (sqlite3_reset(run->put) != SQLITE_OK || !kept)
         db_error(db, "cannot keep statistics", err);
     else

@@ -2,6 +2,7 @@
 
 #include "catalog/base/bits.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 
 #define SUM_BYTES 4
 
@@ -53,16 +54,14 @@ static void state_list(struct stating *s, struct error *err)
     const sqlite3_int64 checkpoint = sqlite3_column_int64(s->lists, 0);
     const uint8_t *sums = sqlite3_column_blob(s->lists, 2);
     const int count = sqlite3_column_bytes(s->lists, 2) / SUM_BYTES;
-    sqlite3_bind_int64(s->plain, 1, checkpoint);
+    db_bind(s->plain, "i", checkpoint);
     while (db_row(s->plain, "cannot list the tensors", err)) {
         const sqlite3_int64 ord = sqlite3_column_int64(s->plain, 0);
         const uint32_t sum = ord < count ? load_u32le(sums + ord * SUM_BYTES) : 0;
         if (!sum)
             continue;
-        sqlite3_bind_int64(s->keep, 1, (checkpoint << TENSOR_ORD_BITS) + ord);
-        sqlite3_bind_int64(s->keep, 2, sqlite3_column_int64(s->plain, 1));
-        sqlite3_bind_value(s->keep, 3, sqlite3_column_value(s->lists, 1));
-        sqlite3_bind_int64(s->keep, 4, sum);
+        db_bind(s->keep, "iivi", (checkpoint << TENSOR_ORD_BITS) + ord,
+                sqlite3_column_int64(s->plain, 1), sqlite3_column_value(s->lists, 1), (int64_t)sum);
         db_step(s->db, s->keep, "cannot keep a checksum", err);
     }
     sqlite3_reset(s->plain);

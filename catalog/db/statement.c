@@ -76,6 +76,10 @@ static int bind_values(sqlite3_stmt *s, const char *types, va_list args, void (*
             rc = sqlite3_bind_text(s, at, va_arg(args, const char *), -1, keep);
         } else if (*types == 'i') {
             rc = sqlite3_bind_int64(s, at, va_arg(args, int64_t));
+        } else if (*types == 'd') {
+            rc = sqlite3_bind_double(s, at, va_arg(args, double));
+        } else if (*types == 'v') {
+            rc = sqlite3_bind_value(s, at, va_arg(args, const sqlite3_value *));
         } else if (*types == 'p') {
             rc = bind_integer(s, at, va_arg(args, const int64_t *));
         } else if (*types == 't') {

@@ -43,8 +43,8 @@ enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
 /* Prepare and bind values. Their `types`: 's' const char *, 't' struct bytes (a text), 'i' int64_t,
- * 'p' const int64_t *, 'b' struct bytes (a blob), 'f' const struct file_identity * (four values, as
- * db_identity() reads them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before.
+ * 'p' const int64_t *, 'd' double (NaN is SQL's NULL), 'v' const sqlite3_value *, 'b' struct bytes (a
+ * blob), 'f' const struct file_identity * (four values, as db_identity() reads them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before.
  * db_query_to() takes what the query is for, as db_error() does. */
 sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types, ...);
 sqlite3_stmt *db_query_to(sqlite3 *, struct error *err, const char *doing, const char *sql,

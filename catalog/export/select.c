@@ -8,6 +8,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/db.h"
+#include "catalog/db/statement.h"
 #include "catalog/maps/map/dialect.h"
 
 /* The columns, in order, that every query below selects. */
@@ -219,15 +220,9 @@ static sqlite3_stmt *prepare_selection(sqlite3 *db, const struct selection *want
     else if (err->status == OK)
         s = prepare(db, text_str(&sql), want->where ? "--where" : want->map, err);
     text_release(&sql);
-    if (!s)
-        return NULL;
-    sqlite3_bind_int64(s, 1, want->checkpoint);
-    if (want->names)
-        sqlite3_bind_text(s, 2, want->names, -1, SQLITE_STATIC);
-    if (want->map)
-        sqlite3_bind_text(s, 3, want->map, -1, SQLITE_STATIC);
-    if (want->target)
-        sqlite3_bind_int64(s, 4, want->target);
+    if (s)
+        db_bind(s, "issp", want->checkpoint, want->names, want->map,
+                want->target ? &want->target : NULL);
     return s;
 }
 

@@ -6,6 +6,7 @@
 #include "catalog/base/nearest.h"
 #include "catalog/base/text.h"
 #include "catalog/db/schema.h"
+#include "catalog/db/statement.h"
 #include "catalog/maps/map/ruleset.h"
 #include "catalog/sql/extension.h"
 
@@ -344,9 +345,9 @@ static int next_task(struct map_cursor *c)
     c->task.rows = c->row = 0;
     if (rc != SQLITE_OK || !c->select)
         return rc == SQLITE_OK && c->renames ? rename_begin(c) : rc;
-    rc = sqlite3_bind_value(c->select, 1, c->argument[GIVEN_RULESET]);
+    rc = db_bind(c->select, "vi", c->argument[GIVEN_RULESET], c->source.list[c->source.first].id);
     c->selecting = rc == SQLITE_OK;
-    return c->selecting ? sqlite3_bind_int64(c->select, 2, c->source.list[c->source.first].id) : rc;
+    return rc;
 }
 
 /* Count the rows of a cached tree by settling only the leaves that a rule matches: of many rule

@@ -1,5 +1,6 @@
 #include "catalog/sql/map_load.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "catalog/base/list.h"
 #include "catalog/db/ids.h"
 #include "catalog/db/schema.h"
+#include "catalog/db/statement.h"
 
 /* A tree that is being read: both arrays grow. */
 struct loading {
@@ -166,11 +168,17 @@ void map_statements_release(struct map_statements *m)
     }
 }
 
+/* The values are as db_bind() takes them. */
 static int map_load_prepare(struct map_statements *m, enum map_statement which, const char *sql,
-                            sqlite3_stmt **out)
+                            sqlite3_stmt **out, const char *types, ...)
 {
+    va_list args;
+    va_start(args, types);
     int rc = m->at[which] ? SQLITE_OK : sqlite3_prepare_v2(m->db, sql, -1, &m->at[which], NULL);
+    if (rc == SQLITE_OK)
+        rc = db_vbind(m->at[which], types, args);
     *out = m->at[which];
+    va_end(args);
     return rc;
 }
 
@@ -196,11 +204,10 @@ int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint, struct ma
     enum map_statement which = statement_of(how);
     int rc = map_load_prepare(
         m, which, which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),
-        &how->leaves);
-    if (rc != SQLITE_OK)
-        return rc;
-    m->at[which] = NULL; /* nobody else's until the end */
-    return sqlite3_bind_int64(how->leaves, 1, checkpoint);
+        &how->leaves, "i", checkpoint);
+    if (rc == SQLITE_OK)
+        m->at[which] = NULL; /* nobody else's until the end */
+    return rc;
 }
 
 int map_read_next(struct map_reading *how, size_t most, struct map_task *t, struct map_tree *out)
@@ -297,12 +304,12 @@ int map_load_translated(struct map_statements *m, const char *ruleset, sqlite3_i
               "SELECT place, old_name, new_name, dtype, shape, ops, rule, raised FROM (%s)"
               " ORDER BY place",
               schema_text("schema/map/translation.sql"));
-    int rc = text_str(&sql) ? map_load_prepare(m, MAP_SELECT_TRANSLATED, sql.at, &s) : SQLITE_NOMEM;
+    int rc = text_str(&sql)
+                 ? map_load_prepare(m, MAP_SELECT_TRANSLATED, sql.at, &s, "si", ruleset, checkpoint)
+                 : SQLITE_NOMEM;
     text_release(&sql);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, checkpoint);
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
         add_translated(&l, s);
     strmap_release(&l.texts);
@@ -376,10 +383,9 @@ static int load_rules(struct map_statements *m, const char *ruleset, struct map_
                               " FROM main.rule WHERE ruleset = ?1 ORDER BY ord";
     sqlite3_stmt *s;
     size_t space = 0;
-    int rc = map_load_prepare(m, MAP_SELECT_RULES, sql, &s);
+    int rc = map_load_prepare(m, MAP_SELECT_RULES, sql, &s, "s", ruleset);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
         t->failed = !add_rule(t, &space, s) || t->failed;
     return map_load_finish(s, !t->failed, rc);
@@ -391,10 +397,9 @@ int map_load_set(struct map_statements *m, const char *ruleset, struct map_task 
     static const char sql[] = "SELECT dialect, options FROM main.ruleset WHERE name = ?1";
     sqlite3_stmt *s;
     *out = NULL;
-    int rc = map_load_prepare(m, MAP_SELECT_SET, sql, &s);
+    int rc = map_load_prepare(m, MAP_SELECT_SET, sql, &s, "s", ruleset);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         *out = dialect_find(map_load_column(s, 0) ? map_load_column(s, 0) : "");
         t->options = copy(t, s, 1).at;
@@ -408,11 +413,10 @@ int map_load_bound(struct map_statements *m, const char *ruleset, sqlite3_int64 
 {
     sqlite3_stmt *s;
     *out = NULL;
-    int rc = map_load_prepare(m, MAP_SELECT_BOUND, "SELECT rule_bound(?1, ?2)", &s);
+    int rc = map_load_prepare(m, MAP_SELECT_BOUND, "SELECT rule_bound(?1, ?2)", &s, "si", ruleset,
+                              checkpoint);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, checkpoint);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW)
         if (map_load_column(s, 0))
             *out = strdup(map_load_column(s, 0));
@@ -433,12 +437,11 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
     sqlite3_stmt *s;
     size_t space = 0;
     bool memory = true;
-    int rc = id ? map_load_prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s)
-                : map_load_prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id", &s);
+    int rc =
+        id ? map_load_prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s, "v", id)
+           : map_load_prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id", &s, "");
     if (rc != SQLITE_OK)
         return rc;
-    if (id)
-        sqlite3_bind_value(s, 1, id);
     while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct map_source *grown = list_grow(*out, *count, &space, sizeof(*grown));
         memory = grown != NULL;

@@ -74,8 +74,8 @@ static int pack_rows(struct module_lists *m, struct module_list *l)
         "  module + 1 - length(replace(substr(name, 1, module), substr(name, module + 1, 1), '')),"
         "  1, iif(dtype IN ('string', 'variant', 'resource'), 0, coalesce(elements, 0)),"
         "  coalesce(nbytes, 0) FROM _layout_tensors"
-        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST " AND module");
-    sqlite3_bind_int64(m->rows, 1, l->layout->id);
+        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST " AND module",
+        "i", l->layout->id);
     while (rc == SQLITE_OK && (rc = sqlite3_step(m->rows)) == SQLITE_ROW) {
         const struct packed_module module = {(uint32_t)sqlite3_column_int64(m->rows, 0),
                                              (uint32_t)sqlite3_column_int64(m->rows, 1),

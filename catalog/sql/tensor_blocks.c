@@ -148,7 +148,7 @@ int blocks_enter(struct blocks *b, bool *renewed)
     int rc = SQLITE_OK;
     *renewed = false;
     if (!b->cursors) {
-        rc = vtab_once(b->db, &b->anchor, "SELECT 1 FROM main.sqlite_schema");
+        rc = vtab_once(b->db, &b->anchor, "SELECT 1 FROM main.sqlite_schema", "");
         if (rc == SQLITE_OK && (rc = sqlite3_step(b->anchor)) == SQLITE_ROW)
             rc = SQLITE_OK;
         if (rc == SQLITE_OK)
@@ -198,10 +198,10 @@ int blocks_find(struct blocks *b, int64_t id, struct layout **out)
         *out = b->layout[*known];
         return SQLITE_OK;
     }
-    int rc = vtab_once(b->db, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1");
+    int rc =
+        vtab_once(b->db, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1", "i", id);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_int64(b->find_layout, 1, id);
     rc = sqlite3_step(b->find_layout);
     if (rc == SQLITE_ROW) {
         const int64_t tensors = sqlite3_column_int64(b->find_layout, 0);
@@ -228,10 +228,10 @@ int blocks_check(struct blocks *b, struct layout *l)
         return allot_blocks(l);
     int rc = vtab_once(b->db, &b->find_last,
                        "SELECT coalesce((max(id)" ID_ORD ") + 1, 0) FROM _layout_tensors"
-                       " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
+                       " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST,
+                       "i", l->id);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_int64(b->find_last, 1, l->id);
     rc = sqlite3_step(b->find_last);
     if (rc == SQLITE_ROW)
         rc = sqlite3_column_int64(b->find_last, 0) == l->tensors
@@ -298,14 +298,14 @@ int blocks_holders(struct blocks *b, struct layout *l)
         return SQLITE_OK;
     if (b->asked++ >= ASK_ALL_AFTER)
         return blocks_all_holders(b);
-    int rc = vtab_once(b->db, &b->find_holders,
-                       "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
+    int rc =
+        vtab_once(b->db, &b->find_holders,
+                  "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id", "i", l->id);
     if (rc != SQLITE_OK)
         return rc;
     l->holder_count = 0;
     free(l->holders);
     l->holders = NULL;
-    sqlite3_bind_int64(b->find_holders, 1, l->id);
     while ((rc = sqlite3_step(b->find_holders)) == SQLITE_ROW)
         if (add_holder(l, &space,
                        (struct holder){sqlite3_column_int64(b->find_holders, 0),
@@ -355,7 +355,8 @@ static int loader_of(struct blocks *b, unsigned columns, sqlite3_stmt **out)
             if (columns >> c & 1)
                 text_addf(&sql, ", %s", column_names[c]);
         text_adds(&sql, ") FROM _layout_tensors WHERE id BETWEEN ?1 AND ?2");
-        int rc = text_str(&sql) ? vtab_once(b->db, &b->load[i].stmt, text_str(&sql)) : SQLITE_NOMEM;
+        int rc =
+            text_str(&sql) ? vtab_once(b->db, &b->load[i].stmt, text_str(&sql), "") : SQLITE_NOMEM;
         text_release(&sql);
         if (rc != SQLITE_OK)
             return rc;
@@ -454,8 +455,7 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
                          .count = count,
                          .good = true,
                          .first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) + block->first};
-    sqlite3_bind_int64(s, 1, f->first);
-    sqlite3_bind_int64(s, 2, f->first + count - 1);
+    db_bind(s, "ii", f->first, f->first + count - 1);
     rc = sqlite3_step(s);
     sqlite3_reset(s);
     const bool whole = rc == SQLITE_ROW && f->good && f->rows == count;

@@ -19,12 +19,8 @@ static const char *const detail_sql[DETAILS] = {
 int tensor_detail(struct tensor_table *t, enum detail which, int64_t first, int64_t last,
                   sqlite3_stmt **out)
 {
-    int rc = vtab_once(t->db, &t->detail[which], detail_sql[which]);
+    int rc = vtab_once(t->db, &t->detail[which], detail_sql[which], "ii", first, last);
     *out = t->detail[which];
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(*out, 1, first);
-    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(*out) > 1)
-        rc = sqlite3_bind_int64(*out, 2, last);
     return rc;
 }
 

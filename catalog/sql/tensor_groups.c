@@ -40,7 +40,8 @@ int groups_between(struct tensor_groups *g, struct blocks *b, struct cell from, 
     int rc = vtab_once(b->db, find,
                        one ? "SELECT id FROM _layout_tensors WHERE name = ?1 ORDER BY id"
                            : "SELECT id FROM _layout_tensors WHERE name BETWEEN ?1 AND ?2"
-                             " ORDER BY id");
+                             " ORDER BY id",
+                       "");
     sqlite3_stmt *s = *find;
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(s, 1, from.at, (int)from.len, SQLITE_STATIC);

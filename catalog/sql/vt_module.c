@@ -451,10 +451,8 @@ static int find_label(struct module_cursor *c)
     struct module_table *t = table_of(c);
     if (c->label_known)
         return SQLITE_OK;
-    int rc =
-        vtab_once(t->lists.blocks.db, &t->label, "SELECT (SELECT name FROM _labels WHERE id = ?1)");
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(t->label, 1, c->checkpoint);
+    int rc = vtab_once(t->lists.blocks.db, &t->label,
+                       "SELECT (SELECT name FROM _labels WHERE id = ?1)", "i", c->checkpoint);
     if (rc == SQLITE_OK && (rc = sqlite3_step(t->label)) == SQLITE_ROW) {
         take_label(c, t->label, 0);
         rc = text_str(&c->label) ? SQLITE_OK : SQLITE_NOMEM;

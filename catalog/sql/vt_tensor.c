@@ -16,6 +16,7 @@
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/tensor_cursor.h"
 #include "catalog/sql/vtab.h"
@@ -251,9 +252,7 @@ static int open_range(struct tensor_cursor *c)
     narrow(c, &first, &last, &c->first_id);
     int rc = begin_stream(c, c->plan.backwards ? STREAM_RANGE_BACK : STREAM_RANGE);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(c->stream, 1, first);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(c->stream, 2, last);
+        rc = db_bind(c->stream, "ii", first, last);
     return rc;
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "catalog/db/statement.h"
 #include "catalog/sql/rowid.h"
 
 int vtab_new(sqlite3 *db, const char *declaration, int trust, size_t size, sqlite3_vtab **out)
@@ -96,10 +97,16 @@ int vtab_error(sqlite3_vtab *t, const struct error *err)
     return err->status == ERR_INTERRUPTED ? SQLITE_INTERRUPT : SQLITE_ERROR;
 }
 
-int vtab_once(sqlite3 *db, sqlite3_stmt **stmt, const char *sql)
+int vtab_once(sqlite3 *db, sqlite3_stmt **stmt, const char *sql, const char *types, ...)
 {
-    return *stmt ? SQLITE_OK
-                 : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    va_list args;
+    va_start(args, types);
+    int rc =
+        *stmt ? SQLITE_OK : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = db_vbind(*stmt, types, args);
+    va_end(args);
+    return rc;
 }
 
 int vtab_take(sqlite3 *db, sqlite3_stmt **idle, const char *sql, sqlite3_stmt **out)
@@ -109,7 +116,7 @@ int vtab_take(sqlite3 *db, sqlite3_stmt **idle, const char *sql, sqlite3_stmt **
         *out = *idle;
         *idle = NULL;
     }
-    return vtab_once(db, out, sql);
+    return vtab_once(db, out, sql, "");
 }
 
 void vtab_give_back(sqlite3_stmt **idle, sqlite3_stmt **taken)

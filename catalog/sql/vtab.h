@@ -73,8 +73,8 @@ void sql_pass(sqlite3_index_info *, int first, int count, bool *unusable);
 /* The xUpdate of tables that lie in the catalog: refuses, and says what to do instead. */
 int sql_refuse_change(sqlite3_vtab *, int argc, sqlite3_value **argv, sqlite3_int64 *id);
 
-/* Prepare a statement that is kept, if it is not there yet. */
-int vtab_once(sqlite3 *, sqlite3_stmt **, const char *sql);
+/* Prepare a statement that is kept, if it is not there yet, and bind values as db_bind() does. */
+int vtab_once(sqlite3 *, sqlite3_stmt **, const char *sql, const char *types, ...);
 /* Prepare a text, or take the statement `*idle` if it is of the same text. */
 int vtab_take(sqlite3 *, sqlite3_stmt **idle, const char *sql, sqlite3_stmt **out);
 /* Make what a cursor took the idle one; NULL: it took none. */

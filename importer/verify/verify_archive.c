@@ -11,6 +11,7 @@
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/read/checked.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 #include "importer/container/zip.h"
 #include "importer/job/format.h"
 #include "importer/verify/verifier.h"
@@ -59,10 +60,7 @@ static enum status take_member(void *context, uint64_t number, void *thing, stru
         return *err = *what, ERR_MEMORY;
     snprintf(member, sizeof(member), "member \"%.160s\"", m->name);
     error_prefix(what, member);
-    sqlite3_bind_int64(a->inside, 1, a->checkpoint->fresh);
-    sqlite3_bind_text(a->inside, 2, a->path, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(a->inside, 3, (sqlite3_int64)m->data);
-    sqlite3_bind_int64(a->inside, 4, (sqlite3_int64)(m->data + m->stored));
+    db_bind(a->inside, "isii", a->checkpoint->fresh, a->path, m->data, m->data + m->stored);
     const bool tensor = sqlite3_step(a->inside) == SQLITE_ROW;
     verify_found(a->verifier, a->checkpoint->id,
                  tensor ? (const char *)sqlite3_column_text(a->inside, 0) : NULL, what);
