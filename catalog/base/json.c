@@ -297,14 +297,6 @@ static enum json_type open_level(struct json *j, bool object)
     return j->type = object ? JSON_OBJECT : JSON_ARRAY;
 }
 
-static enum json_type close_level(struct json *j)
-{
-    bool object = inside_object(j);
-    cursor_take(&j->cursor, 1);
-    j->depth--;
-    return finished(j, object ? JSON_OBJECT_END : JSON_ARRAY_END);
-}
-
 static enum json_type json_read_value(struct json *j)
 {
     bool ok;
@@ -388,8 +380,12 @@ enum json_type json_next(struct json *j)
     }
     bool may_end = j->state == WANT_COMMA_OR_END || j->state == WANT_KEY_OR_END ||
                    j->state == WANT_VALUE_OR_END;
-    if (may_end && json_peek(j) == (inside_object(j) ? '}' : ']'))
-        return close_level(j);
+    if (may_end && json_peek(j) == (inside_object(j) ? '}' : ']')) {
+        const enum json_type end = inside_object(j) ? JSON_OBJECT_END : JSON_ARRAY_END;
+        cursor_take(&j->cursor, 1);
+        j->depth--;
+        return finished(j, end);
+    }
     if (j->state == WANT_COMMA_OR_END && !read_comma(j))
         return JSON_FAIL;
     if (j->state == WANT_KEY || j->state == WANT_KEY_OR_END)

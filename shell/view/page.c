@@ -114,13 +114,6 @@ static void put_word(struct page *p, struct column *c, const char *word, size_t 
     add_counted(&c->cells, word, len);
 }
 
-static void add_number(struct column *c, double number)
-{
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof(bits));
-    text_le(&c->cells, bits, sizeof(bits));
-}
-
 static void finish_block(struct page *p)
 {
     struct text head = {0};
@@ -142,10 +135,12 @@ static void put(struct page *p, const char *text, double number)
 {
     struct column *c = &p->column[p->at];
     const size_t len = text ? strlen(text) : 0;
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
     if (c->kind == 'n')
         put_name(c, text ? text : "", len);
     else if (c->kind == 'd')
-        add_number(c, number);
+        text_le(&c->cells, bits, sizeof(bits));
     else if (text)
         put_word(p, c, text, len);
     else

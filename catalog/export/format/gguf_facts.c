@@ -485,12 +485,6 @@ static const char *file_type(const struct export_plan *plan)
     return number;
 }
 
-static bool is_converted(const struct export_tensor *t)
-{
-    return t->recipe || (t->stored && t->stored->composition) ||
-           strcmp(t->from.name, t->to.name) != 0;
-}
-
 /* What a model's file says of its dtypes, unless the source has said it of the same ones. */
 static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan, bool taken)
 {
@@ -498,8 +492,10 @@ static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan
     const char *number = file_type(plan);
     bool blocks = false, converted = false;
     for (size_t i = 0; i < plan->count; i++) {
-        blocks |= plan->tensor[i].to.kind == DTYPE_BLOCK;
-        converted |= is_converted(&plan->tensor[i]);
+        const struct export_tensor *t = &plan->tensor[i];
+        blocks |= t->to.kind == DTYPE_BLOCK;
+        converted |= t->recipe || (t->stored && t->stored->composition) ||
+                     strcmp(t->from.name, t->to.name) != 0;
     }
     if (number && states(f, KEY_ARCH) && (converted || !taken))
         state(f, KEY_FILE, kind, number);

@@ -54,13 +54,6 @@ struct compare {
     struct text name;
 };
 
-static size_t folder_length(const char *name, size_t len)
-{
-    while (len > 0 && name[len - 1] != '/')
-        len--;
-    return len > 0 ? len - 1 : 0;
-}
-
 /* The name of a row, in c->name; NULL after a failure. */
 static const char *compare_name_of(struct compare *c, const struct optimizer_row *row)
 {
@@ -73,7 +66,9 @@ static const char *compare_name_of(struct compare *c, const struct optimizer_row
 static uint64_t null_above(const struct compare *c, const struct strmap *map, const char *name,
                            size_t len)
 {
-    const uint64_t *at = strmap_get(map, name, folder_length(name, len));
+    while (len > 0 && name[len - 1] != '/')
+        len--;
+    const uint64_t *at = strmap_get(map, name, len > 0 ? len - 1 : 0);
     if (!at || *at == 0)
         return 0;
     if (map == &c->nulls)
