@@ -5,7 +5,7 @@
 -- Indexes are in 01_indexes.sql: a new catalog gets them after its first import.
 
 -- What checkpoints can share: names, dtypes, shapes, and where in their files the bytes are.
--- `logical` is a digest of names, dtypes, shapes and nodes, `placement` one of the rest.
+-- `logical` digests names, dtypes, shapes and nodes; `placement` digests the rest.
 CREATE TABLE _layouts (
   id          INTEGER PRIMARY KEY,
   logical     BLOB NOT NULL UNIQUE,

@@ -1,5 +1,5 @@
--- 01_indexes.sql - built after the first import into a new catalog, which takes half the time of
--- maintaining them during the import; and whenever a catalog without them is opened for writing.
+-- 01_indexes.sql - indexes. A new catalog gets them after its first import, in half the time that
+-- maintaining them during the import takes; another without them, when it is opened for writing.
 CREATE INDEX IF NOT EXISTS _layout_tensors_by_name ON _layout_tensors(name);
 CREATE INDEX IF NOT EXISTS _layout_kinds_by_size ON _layout_kinds(nbytes);
 CREATE INDEX IF NOT EXISTS _checkpoints_by_layout ON _checkpoints(layout);

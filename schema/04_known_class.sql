@@ -1,14 +1,14 @@
--- 04_known_class.sql - what classes and functions that a pickle names are taken for. A name is exact
+-- 04_known_class.sql - verdicts on classes and functions that a pickle names. A name is exact
 -- ('argparse.Namespace'), or ends in '.*' and stands for all names that begin so ('subprocess.*'): an exact
--- name wins, then the longest beginning. Users add rows.
+-- name wins, then the longest beginning. Users may add rows.
 CREATE TABLE IF NOT EXISTS known_class (
   name     TEXT PRIMARY KEY CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 1024),
   verdict  TEXT NOT NULL CHECK (verdict IN ('safe', 'dangerous')),
   why      TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
--- The rows that the program brought (schema/known_class.sql), and a digest of that file: a newer program
--- replaces those that nobody has edited.
+-- The shipped rows (schema/known_class.sql), and a digest of that file: a newer program replaces rows that
+-- nobody has edited.
 CREATE TABLE IF NOT EXISTS _known_shipped (
   name     TEXT PRIMARY KEY,
   verdict  TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- 09_looked.sql - which program filled the table `_passed` (its version, and a digest of its
--- sources), as one row. Another program may be able to read files that this one passed over.
+-- 09_looked.sql - the program that filled the table `_passed` (its version, and a digest of its
+-- sources), in one row. Another program may read files that this one passed over.
 
 CREATE TABLE IF NOT EXISTS _looked (looker TEXT NOT NULL) STRICT;
 

@@ -1,5 +1,5 @@
--- 11_views.sql - more public views that need nothing but SQLite (10_views.sql). A scratch catalog, into
--- which `verify` indexes once more, is without these and all that follow.
+-- 11_views.sql - more public views that need nothing but SQLite (10_views.sql). `verify` indexes once more
+-- into a scratch catalog, which has neither these nor what follows.
 
 CREATE VIEW checkpoint AS
 SELECT c.id, n.name, c.path, c.format, n.run, c.run AS run_path, c.step, c.item,

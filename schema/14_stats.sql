@@ -1,5 +1,5 @@
--- 14_stats.sql - statistics, as a view. (10_views.sql explains the two conditions on ids. What joins a tensor
--- with its statistics is said in both directions: from its id, and from its name.)
+-- 14_stats.sql - statistics, as a view. (10_views.sql explains the two conditions on ids. A tensor and its
+-- statistics are joined in both directions: from its id, and from its name.)
 CREATE VIEW stats AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, x.id AS tensor_id, t.name, t.dtype, t.shape,
        s.elements, s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.subnormals,

@@ -1,6 +1,6 @@
 -- 14_trend.sql - how the tensors of a run change from step to step, as far as statistics are known.
 --
--- `change` is that of l2 since the last step before for which it is known, of the same item. (A subquery,
+-- `change` is l2's change since the latest earlier step of the same item whose l2 is known. (A subquery,
 -- not a window, so that every WHERE and join reaches the tables.)
 CREATE VIEW trend AS
 SELECT n.run, c.run AS run_path, c.step, c.item, c.id AS checkpoint_id, n.name AS checkpoint,

@@ -1,9 +1,9 @@
 -- 20_translation.sql - every leaf of every checkpoint under every rule set that translates names as
--- T5X's CheckpointTranslator does. What a translation is stands in map/translation.sql, a SELECT for
--- one rule set and one checkpoint. The function that this view calls (catalog/sql/vt_map.c) runs it for
--- each that is asked for, once for all checkpoints of a layout, and without the columns that nobody
--- uses. (As a plain view SQLite 3.40 would translate each checkpoint anew, and all of them first where
--- the view is joined.)
+-- T5X's CheckpointTranslator does. map/translation.sql defines a translation: a SELECT for one rule
+-- set and one checkpoint. The function that this view calls (catalog/sql/vt_map.c) runs it for each
+-- that is asked for, once for all checkpoints of a layout, and without columns that nobody uses.
+-- (As a plain view SQLite 3.40 would translate each checkpoint anew, and all of them first where the
+-- view is joined.)
 --
 -- `wins` is 0 if the original would keep a later leaf of the same new name instead. In a set whose
 -- mode is strict that is an error.

@@ -1,6 +1,6 @@
--- 22_rule_match.sql - which rule meets which name, whichever is first: rules of all sets whose patterns
--- are regular expressions, on the names of every checkpoint (leaf), as the dialect tries them. Its
--- first rule for a name is rule_first(ruleset, name); a pattern that does not compile meets none here.
+-- 22_rule_match.sql - every rule that meets a name, first or not. Rules are those whose patterns are
+-- regular expressions, names those of every checkpoint (leaf); the dialect says how a pattern is tried.
+-- rule_first(ruleset, name) is the first rule for a name. A pattern that does not compile meets none here.
 CREATE VIEW rule_match AS
 SELECT t.ruleset, t.ord AS rule, l.checkpoint_id, l.tensor_id, l.name,
        regexp_groups(t.pattern, l.name, t.how) AS groups
