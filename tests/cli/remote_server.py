@@ -23,6 +23,7 @@ servers = []
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a body is written behind its headers: it would wait for their delayed ACK
 
     def log_message(self, *_):
         pass
