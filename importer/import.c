@@ -20,8 +20,7 @@
 #include "importer/walk/walk.h"
 #include "sources.h"
 
-#define THREADS_A_CORE 4  /* cold files keep threads waiting, not computing */
-#define THREADS_REMOTE 32 /* other machines do so longer */
+#define THREADS_A_CORE 4 /* cold files keep threads waiting, not computing */
 
 struct importing {
     const struct import_options *options;
@@ -41,8 +40,7 @@ static unsigned thread_count(const struct import_options *o)
 {
     unsigned n = o->jobs ? o->jobs : threads_cores() * THREADS_A_CORE;
     for (int i = 0; i < o->path_count && !o->jobs; i++)
-        if (!path_is_local(o->paths[i]) && n < THREADS_REMOTE)
-            n = THREADS_REMOTE;
+        n = path_threads(o->paths[i], n);
     return n > THREADS_MAX ? THREADS_MAX : n;
 }
 
@@ -503,7 +501,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         .context = (void *)options,
     };
     store_hold(true);
-    path_ask(options->paths, (size_t)options->path_count);
+    path_ask(options->paths, (size_t)options->path_count, false);
     walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
     report->walk = im.walk;
     if (err->status == OK)

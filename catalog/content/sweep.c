@@ -5,11 +5,14 @@
 
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
+#include "catalog/base/threads.h"
 #include "catalog/base/work.h"
 #include "catalog/data/compose/merge_recipe.h"
 #include "catalog/data/read/read.h"
+#include "catalog/data/store/store.h"
 
 #define BATCH_TENSORS 4096
+#define DECODE_BYTES  (UINT64_C(256) << 20) /* what more threads than cores may decode at once */
 
 struct sweeping {
     const struct sweep *sweep;
@@ -79,6 +82,23 @@ static enum status load_batch(struct sweeping *s, size_t first, struct error *er
     return err->status;
 }
 
+/* One a core, or more, where they wait for other machines and not for each other's memory. */
+static unsigned batch_threads(const struct sweeping *s, size_t count)
+{
+    unsigned cores = threads_cores(), n = cores;
+    uint64_t most = THREADS_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct stored_tensor *t = &s->tensors[i];
+        for (uint32_t f = 0; f < t->file_count; f++)
+            n = path_threads(t->files[f].path, n);
+        if (!sweep_parts_are_cheap(t) && t->nbytes > DECODE_BYTES / most)
+            most = DECODE_BYTES / t->nbytes;
+        if (most <= cores)
+            return cores;
+    }
+    return n < most ? n : (unsigned)most;
+}
+
 static void *make_part(void *context, uint64_t number, uint64_t *bytes)
 {
     const struct sweeping *s = context;
@@ -113,8 +133,10 @@ enum status sweep_go_on(const struct sweep_part *p, struct error *err)
 static void run_batches(struct sweeping *s, struct error *err)
 {
     for (size_t i = 0; i < s->id_count && load_batch(s, i, err) == OK; i += BATCH_TENSORS) {
+        const size_t left = s->id_count - i, count = left < BATCH_TENSORS ? left : BATCH_TENSORS;
+        const unsigned asked = s->sweep->threads;
         const struct work w = {.count = s->part_count,
-                               .threads = s->sweep->threads,
+                               .threads = asked ? asked : batch_threads(s, count),
                                .context = s,
                                .make = make_part,
                                .take = sweep_take_part,

@@ -31,7 +31,7 @@ struct sweep {
     /* Another condition on `tensor t`, besides having bytes; NULL: none */
     const char *which;
     const char *order; /* "t.ord"; NULL: the order of their bytes in the files */
-    unsigned threads;  /* 0: one per core */
+    unsigned threads;  /* 0: one per core, more for files of other machines */
     bool as_stored;    /* read sub-byte elements that are stored one per byte as bytes */
     void *context;     /* passed to make() and take() */
     /* Bytes of a part. NULL: tensors are not cut. */

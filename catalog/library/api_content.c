@@ -7,8 +7,12 @@
 #include "catalog/content/hashes.h"
 #include "catalog/content/stats.h"
 #include "catalog/content/twins.h"
+#include "catalog/data/store/store.h"
+#include "catalog/db/ids.h"
 #include "catalog/export/refuse.h"
 #include "catalog/library/library.h"
+
+#define ASKED_AHEAD 64 /* checkpoints, and small files: as much as a remote store keeps */
 
 /* State of work on several checkpoints, one after the other. */
 struct working {
@@ -135,6 +139,38 @@ static enum status compute_one(const struct content_work *work, enum overlay_res
                : content_stats(work, o->checkpoints[i], o->names, &complete, err);
 }
 
+/* Ask for the files of the next checkpoints that lie on other machines side by side, and read the small ones: one
+ * checkpoint after the other would wait for its own. */
+static void ask_ahead(const struct content_work *work, enum overlay_results kind,
+                      const struct ckptdb_content_options *o, size_t from, struct error *err)
+{
+    static const char sql[] = "SELECT path FROM _files WHERE id BETWEEN ?1" ID_FIRST
+                              "AND ?1" ID_LAST "AND size IS NOT NULL";
+    struct arena arena = {.err = err};
+    const char **paths[2] = {0}; /* to look at, and to read */
+    size_t count[2] = {0}, space[2] = {0};
+    for (size_t i = from; i < o->count && i - from < ASKED_AHEAD && err->status == OK; i++) {
+        uint64_t bytes = 0;
+        struct content_work measuring = *work;
+        measuring.measured = &bytes;
+        sqlite3_stmt *s = db_query_to(work->db, err, DB_READING, sql, "i", o->checkpoints[i]);
+        for (bool measured = false; db_row(s, DB_READING, err); measured = true) {
+            const char *path = library_text(s, 0);
+            if (path_is_local(path))
+                break;
+            if (!measured)
+                compute_one(&measuring, kind, o, i, err);
+            const bool reads = bytes && count[1] < ASKED_AHEAD;
+            *PUSH(&arena, paths[reads], count[reads], space[reads]) =
+                arena_copy(&arena, path, strlen(path));
+        }
+        sqlite3_finalize(s);
+    }
+    for (int reads = 0; reads < 2 && err->status == OK; reads++)
+        path_ask(paths[reads], count[reads], reads);
+    arena_release(&arena);
+}
+
 /* Work on one checkpoint after the other. For somebody who watches, what each has to read is found first. */
 static void compute_all(struct working *w, const struct content_work *work,
                         enum overlay_results kind, const struct ckptdb_content_options *o,
@@ -149,6 +185,10 @@ static void compute_all(struct working *w, const struct content_work *work,
         w->total += bytes[i];
     }
     for (size_t i = 0; i < o->count && err->status == OK; i++) {
+        if (i % ASKED_AHEAD == 0)
+            ask_ahead(work, kind, o, i, err);
+        if (err->status != OK)
+            break;
         compute_one(work, kind, o, i, err);
         say_trouble(w, o->checkpoints[i]);
         w->before += bytes ? bytes[i] : 0;

@@ -228,7 +228,7 @@ enum ckptdb_status ckptdb_import_find(const char *const *paths, size_t count,
                                       struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
-    path_ask(paths, count);
+    path_ask(paths, count, false);
     for (size_t i = 0; i < count && err.status == OK; i++)
         walk_find(paths[i], &err);
     return library_end(&err, error);

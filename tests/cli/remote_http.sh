@@ -72,6 +72,34 @@ for mode in norange shifted short less endless drip circle tofile packed headers
     STATUS=always try -d :memory: import "$at/$mode/wide.safetensors" 2>&1 | plain
 done
 rm log
+echo '--- reading: many requests at once, whatever the number of cores'
+python3 - <<'END'
+import json, struct
+head = json.dumps({f"t{i:02}": {"dtype": "F32", "shape": [16384], "data_offsets": [i << 16, (i + 1) << 16]} for i in range(80)}).encode()
+for name in "abc":
+    with open(f"www/{name}.safetensors", "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head)
+        for i in range(80):
+            f.write(struct.pack("<f", i) * 16384)
+END
+for file in a b c; do
+    "$CKPTDB_BIN" -d $file.db import "$at/crowd/$file.safetensors" 2>&1 | plain
+done
+export CKPTDB_TIMEOUT=30
+"$CKPTDB_BIN" -d a.db hash 2>&1 | plain
+"$CKPTDB_BIN" -d b.db stats --columns name,mean 2>&1 | tail -n 2 | plain
+"$CKPTDB_BIN" -d c.db verify 2>&1 | plain
+for ((i = 10; i < 30; i++)); do
+    make_npy www/small$i.npy '<f4' '(5,)' f $i 1 2 3 4
+    small+=("$at/crowd/small$i.npy")
+done
+"$CKPTDB_BIN" -d small.db import "${small[@]}" 2>&1 | plain
+rm log
+touch www/busy
+"$CKPTDB_BIN" -d small.db hash 2>&1 | tail -n 2 | plain
+wc -l <log # one for each, although they are looked at before they are read
+export CKPTDB_TIMEOUT=2
+rm -f log www/busy
 echo '--- who asks'
 try -d :memory: import "$at/private/wide.safetensors" 2>&1 | plain
 printf 'machine 127.0.0.1 login ann password geheim\n' >"$HOME/.netrc"

@@ -18,6 +18,7 @@ import urllib.parse
 folder, ports, log = sys.argv[1:]
 lock = threading.Lock()
 seen = collections.Counter()
+crowds = collections.defaultdict(threading.Event)
 servers = []
 
 
@@ -195,6 +196,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def mode_packed(self, name):
         self.send_file(name, Content_Encoding="gzip")
+
+    def mode_crowd(self, name):
+        """What is not at the beginning of a file, only once 12 ask for it at the same time, and 404 if they do not;
+        where there is a file "busy", of any files, and their beginnings, too."""
+        busy = os.path.exists(os.path.join(folder, "busy"))
+        if busy or not self.headers["Range"].startswith("bytes=0-"):
+            crowd = "busy" if busy else name
+            with lock:
+                seen[crowd] += 1
+                if seen[crowd] == 12:
+                    crowds[crowd].set()
+            if not crowds[crowd].wait(20):
+                return self.answer(404)
+        self.send_file(name)
 
     def mode_headers(self, name):
         self.note(206)

@@ -5,7 +5,8 @@
 
 #include "catalog/base/threads.h"
 
-#define ASKED_AT_ONCE 32
+#define THREADS_REMOTE 32
+#define SMALL_BYTES    ((uint64_t)1 << 20)
 
 const struct store *store_mounted;
 
@@ -58,11 +59,29 @@ bool path_is_local(const char *path)
     return store_of(path) != &store_remote;
 }
 
+unsigned path_threads(const char *path, unsigned local)
+{
+    return local < THREADS_REMOTE && !path_is_local(path) ? THREADS_REMOTE : local;
+}
+
 struct asking {
     const char *const *paths;
     size_t count;
+    bool bytes;
     atomic_size_t next;
 };
+
+/* The store keeps what it read: here, too. */
+static void read_small(const char *path, struct error *err)
+{
+    struct source *s;
+    uint8_t last;
+    if (source_open_file(path, SOURCE_HEADERS, &s, NULL, err) != OK)
+        return;
+    if (s->size && s->size <= SMALL_BYTES)
+        s->ops->read_at(s, s->size - 1, &last, 1, err);
+    s->ops->close(s);
+}
 
 static void ask(void *argument)
 {
@@ -71,16 +90,19 @@ static void ask(void *argument)
     struct file_identity identity;
     for (size_t i; (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
         struct error ignored = {.offset = NO_OFFSET};
-        if (!path_is_local(a->paths[i]))
-            path_look(a->paths[i], &kind, &identity, &ignored);
+        if (path_is_local(a->paths[i]))
+            continue;
+        path_look(a->paths[i], &kind, &identity, &ignored);
+        if (a->bytes && ignored.status == OK && kind == ENTRY_FILE)
+            read_small(a->paths[i], &ignored);
     }
 }
 
-void path_ask(const char *const *paths, size_t count)
+void path_ask(const char *const *paths, size_t count, bool bytes)
 {
-    struct asking a = {.paths = paths, .count = count};
+    struct asking a = {.paths = paths, .count = count, .bytes = bytes};
     size_t remote = 0;
-    for (size_t i = 0; i < count && remote < ASKED_AT_ONCE; i++)
+    for (size_t i = 0; i < count && remote < THREADS_REMOTE; i++)
         remote += !path_is_local(paths[i]);
     if (remote > 1)
         threads_join(threads_start((unsigned)remote, ask, &a));

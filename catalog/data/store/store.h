@@ -51,8 +51,13 @@ bool path_is(const char *path, enum entry_kind kind);
 /* Whether a path is on this machine; what follows then are a disk's reads, not requests. */
 bool path_is_local(const char *path);
 
-/* Look at many paths, those on other machines side by side: what they say is known when each is looked at. */
-void path_ask(const char *const *paths, size_t count);
+/* How many threads should read what is at a path: `local` on this machine, more where each read is a request, whose
+ * answer threads wait for. */
+unsigned path_threads(const char *path, unsigned local);
+
+/* Look at many paths, those on other machines side by side: what they say is known when each is looked at. `bytes`:
+ * small files are read, too, to be at hand when they are opened soon. */
+void path_ask(const char *const *paths, size_t count, bool bytes);
 
 /* Whether a list of a folder is whole: struct store's `lists`. */
 bool path_lists(const char *path);
