@@ -59,7 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def read(self, name):
         try:
-            with open(os.path.join(folder, name.lstrip("/")), "rb") as f:
+            with open(os.path.join(folder, urllib.parse.unquote(name.lstrip("/"))), "rb") as f:
                 return f.read(), f'"{os.fstat(f.fileno()).st_mtime_ns}"'
         except OSError:
             return None, None
@@ -102,6 +102,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(401)
         if verb == "resolve":  # as its large files: from another host, which must not learn the token
             return self.answer(302, Location=f"http://127.0.0.1:{servers[1].server_port}/{below}")
+        below = urllib.parse.unquote(below)
         top = os.path.join(folder, below)
         if not os.path.isdir(top):
             return self.answer(404)

@@ -257,10 +257,32 @@ struct file_identity object_identity(struct object *o)
     return is;
 }
 
+/* Under its lock: whether the folder around it has been listed, without a folder of this name. */
+static bool is_unlisted(const struct object *o, struct error *err)
+{
+    const char *slash = strrchr(o->path, '/');
+    const size_t len = (size_t)(slash - o->path);
+    char *path = len >= kind_root(o->kind, o->path) ? strndup(o->path, len) : NULL;
+    struct object *around = path ? object_take(o->kind, path, err) : NULL;
+    bool unlisted = false;
+    if (around) {
+        pthread_mutex_lock(&around->lock);
+        const struct remote_folder *f = &around->folder;
+        const struct remote_entry *e = named_find(f->entries, f->count, sizeof(*e), slash + 1);
+        unlisted = around->listed && !(e && e->folder);
+        pthread_mutex_unlock(&around->lock);
+        object_give(around);
+    }
+    free(path);
+    return unlisted;
+}
+
 const struct remote_folder *object_list(struct object *o, struct error *err)
 {
     pthread_mutex_lock(&o->lock);
-    if (!o->listed) {
+    if (!o->listed && is_unlisted(o, err)) {
+        error_set(err, ERR_MISSING, o->path, NO_OFFSET, "no such folder");
+    } else if (!o->listed && err->status == OK) {
         o->folder = (struct remote_folder){.arena.err = err, .path = o->path};
         if (o->kind->list(o->path, &o->folder, err) == OK) {
             named_sort(o->folder.entries, o->folder.count, sizeof(*o->folder.entries));
