@@ -34,12 +34,20 @@
 #include "catalog/base/cursor.h"
 #include "catalog/base/limits.h"
 #include "catalog/base/strmap.h"
+#include "catalog/data/store/store.h"
 
 #define LOCAL_BYTES   30
 #define CENTRAL_BYTES 46
 #define END_BYTES     22
 #define LOCATOR_BYTES 20
 #define END64_BYTES   56
+
+#define ZIP_SIZES_BEHIND 0x0008 /* a flag: sizes and checksum follow the data, in 16 bytes, or 24 */
+#define SIZES_BYTES      16
+#define SIZES64_BYTES    24
+#define ALIGNED          64 /* PyTorch's data */
+#define EXTRA_LEAST      4  /* bytes of the field that aligns it; before it may be one of sizes */
+#define EXTRA64_BYTES    28
 
 #define LOCAL_MAGIC   0x04034b50u
 #define CENTRAL_MAGIC 0x02014b50u
@@ -236,6 +244,27 @@ static enum status zip_read_entry(const struct source *s, struct cursor *c, stru
     return m->name && !arena->failed ? OK : error_memory_at(err, s->name);
 }
 
+/* PyTorch aligns data to 64 bytes by the local header's extra field, and repeats the sizes behind the data. Where
+ * that is all that fits between this header and the next, data is found without a look at the header: on another
+ * machine each would be a request. */
+static bool infer_data(const struct source *s, struct zip_member *m, uint64_t next)
+{
+    const uint64_t begin = m->header + LOCAL_BYTES + m->name_len + EXTRA_LEAST;
+    const uint64_t behind[] = {SIZES_BYTES, SIZES64_BYTES};
+    if (path_is_local(s->name) || !(m->flags & ZIP_SIZES_BEHIND) || m->header >= next ||
+        next < begin)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t room = next - begin;
+        if (m->stored > room || room - m->stored < behind[i])
+            continue;
+        m->data = next - behind[i] - m->stored;
+        if (m->data % ALIGNED == 0 && m->data - begin < ALIGNED + EXTRA64_BYTES)
+            return true;
+    }
+    return false;
+}
+
 /* Find the member's data, and check the local header against the directory entry. */
 static enum status locate_data(const struct source *s, struct zip_member *m, uint64_t directory,
                                struct error *err)
@@ -291,10 +320,14 @@ static enum status read_entries(struct zip *z, const struct directory *d, enum z
     const struct source *s = z->source;
     struct cursor c = cursor_over(bytes, d->offset);
     struct strmap names = {.err = err};
+    for (uint64_t i = 0; i < d->entries && err->status == OK; i++)
+        zip_read_entry(s, &c, arena, &z->members[i], err);
     for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
         struct zip_member *m = &z->members[i];
+        const uint64_t next = i + 1 < d->entries ? m[1].header : d->offset;
         bool added = false;
-        if (zip_read_entry(s, &c, arena, m, err) != OK || locate_data(s, m, d->offset, err) != OK)
+        if ((next > d->offset || !infer_data(s, m, next)) &&
+            locate_data(s, m, d->offset, err) != OK)
             break;
         uint64_t *last = strmap_add(&names, m->name, m->name_len, &added);
         if (!added && repeat == ZIP_UNIQUE) {

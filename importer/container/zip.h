@@ -4,7 +4,8 @@
  * Read from the central directory, and strict about it, because two readers that disagree
  * on one archive are how a scanner is bypassed: nothing before the archive, one directory,
  * no duplicate names, no member over another or over the directory, and the local header
- * must say the same name and method. Only zip_head() and zip_read() decompress anything.
+ * must say the same name and method; on another machine it is read only where PyTorch's alignment does
+ * not tell where the data is. Only zip_head() and zip_read() decompress anything.
  * Where an archive is written to as a folder is (zarr), a file that changes is a second member.
  */
 #ifndef CKPTDB_ZIP_H
