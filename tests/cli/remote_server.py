@@ -208,7 +208,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 seen[crowd] += 1
                 if seen[crowd] == 12:
                     crowds[crowd].set()
-            if not crowds[crowd].wait(20):
+            if not crowds[crowd].wait(0 if seen["no " + crowd] else 20):
+                seen["no " + crowd] = 1  # nobody else need wait
                 return self.answer(404)
         self.send_file(name)
 
