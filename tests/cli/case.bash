@@ -44,3 +44,15 @@ tensors_of() {
 
 # until_there PATTERN FILE
 until_there() { for _ in $(seq 300); do grep -q "$1" "$2" 2>/dev/null && return; sleep 0.1; done; }
+
+# serve FOLDER: a web server of its files, at 127.0.0.1:$port, and $other for another host; it writes each request
+# into the file `log`, and ends with this shell.
+serve() {
+    coproc SERVER { exec python3 "$TESTS/cli/remote_server.py" "$1" ports log; }
+    exec 9>&"${SERVER[1]}"
+    for _ in $(seq 200); do [ -f ports ] && break; sleep 0.05; done
+    read -r port other <ports || return 1
+    ! "$CKPTDB_BIN" -d :memory: import "http://127.0.0.1:$port/nothing" 2>&1 | grep -q libcurl ||
+        { echo 'SKIP: libcurl cannot be loaded'; return 77; }
+    rm -f log
+}

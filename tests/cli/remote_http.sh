@@ -20,17 +20,12 @@ with zipfile.ZipFile("www/pair.npz", "w") as z:
     z.writestr("a.npy", npy + bytes(4 << 20))
     z.writestr("b.npy", npy.replace(b"1048576", b"1      ") + bytes(4))
 END
-coproc SERVER { exec python3 "$TESTS/cli/remote_server.py" www ports log; }
-exec 9>&"${SERVER[1]}" # it ends with this
-for ((i = 0; i < 200; i++)); do [ -f ports ] && break; sleep 0.05; done
-read -r port other <ports || exit 1
+port='' other=''
+serve www || exit
 at=http://127.0.0.1:$port
 export CKPTDB_TIMEOUT=2
 plain() { sed -e "s/$port/PORT/g; s/$other/OTHER/g"; }
 asked() { sed -e "s/$port/PORT/g" log | sort | uniq -c | sed 's/^ *//'; rm -f log; }
-
-"$CKPTDB_BIN" -d :memory: import "$at/nothing" 2>&1 | grep -q 'libcurl' && { echo "SKIP: libcurl cannot be loaded"; exit 77; }
-rm -f log
 
 echo '--- a set with its index: a request a file, and what describes it'
 try import "$at/model.safetensors.index.json" 2>&1 | plain

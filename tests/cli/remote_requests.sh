@@ -29,14 +29,9 @@ with zipfile.ZipFile(sys.argv[1]) as small, open("www/zip.pt", "wb") as f:
             if "/data/" in name:
                 add(name + "0000", bytes(300000))
 END
-coproc SERVER { exec python3 "$TESTS/cli/remote_server.py" www ports log; }
-exec 9>&"${SERVER[1]}" # it ends with this
-for ((i = 0; i < 200; i++)); do [ -f ports ] && break; sleep 0.05; done
-read -r port _ <ports || exit 1
+port=''
+serve www || exit
 at=http://127.0.0.1:$port
-
-"$CKPTDB_BIN" -d :memory: import "$at/nothing" 2>&1 | grep -q 'libcurl' && { echo "SKIP: libcurl cannot be loaded"; exit 77; }
-rm -f log
 
 relative() { sed -e "s|$PWD/www||g; s|$at||g"; }
 for file in zip.pt quantised.gguf one.onnx m_legacy.h5; do
