@@ -68,7 +68,7 @@ SELECT t.checkpoint_id,
 FROM _checkpoint_tensors t
 WHERE t.module;
 
--- Each distinct tensor of the catalog, and how many checkpoints have it: a query over all
+-- Each tensor of each layout, and how many checkpoints have that layout: a query over all
 -- tensors, such as sum(nbytes * checkpoints), reads each layout once. ID_OWNER finds the layouts of what a join found
 -- by its name.
 CREATE VIEW by_name AS
