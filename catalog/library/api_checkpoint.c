@@ -137,12 +137,14 @@ static uint32_t kind_of_row(struct looking *l, sqlite3_stmt *row, struct error *
 {
     struct arena *arena = &l->of->arena;
     bool added;
+    /* Elements follow from the shape. */
+    const int64_t numbers[] = {sqlite3_column_int64(row, NBYTES),
+                               sqlite3_column_int64(row, STORAGE)};
     text_reset(&l->key);
-    for (int i = ELEMENTS; i <= STORAGE; i++)
-        text_le(&l->key, (uint64_t)sqlite3_column_int64(row, i), 8);
+    text_add(&l->key, numbers, sizeof(numbers));
     for (int i = DTYPE; i <= SHAPE; i++) {
-        text_addc(&l->key, (char)sqlite3_column_type(row, i));
-        text_add(&l->key, sqlite3_column_text(row, i), (size_t)sqlite3_column_bytes(row, i) + 1);
+        const void *text = sqlite3_column_text(row, i);
+        text_add(&l->key, text ? text : "?", text ? (size_t)sqlite3_column_bytes(row, i) + 1 : 1);
     }
     const char *kept = text_str(&l->key);
     if (!kept) {

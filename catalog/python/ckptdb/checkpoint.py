@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-from itertools import count, repeat
 from typing import (TYPE_CHECKING, Any, Dict, ItemsView, Iterator, List, Mapping, Optional, Sequence, Tuple, Union,
                     ValuesView)
 
@@ -22,7 +21,7 @@ class Items(ItemsView[str, Tensor]):
 
     def __iter__(self) -> Iterator[Tuple[str, Tensor]]:
         held = self._mapping._held()
-        return zip(held.at, map(Tensor, repeat(held), held.at, count()))
+        return zip(held.names, held.tensors())
 
 
 class Values(ValuesView[Tensor]):
@@ -31,8 +30,7 @@ class Values(ValuesView[Tensor]):
     _mapping: "Tensors"
 
     def __iter__(self) -> Iterator[Tensor]:
-        held = self._mapping._held()
-        return map(Tensor, repeat(held), held.at, count())
+        return self._mapping._held().tensors()
 
 
 class Tensors(Mapping[str, Tensor]):
@@ -56,21 +54,21 @@ class Tensors(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         held = self._held()
-        at = held.at.get(name)
+        at = held.places.get(name)
         if at is None:
             import difflib
-            near = difflib.get_close_matches(str(name), held.at, 3)
+            near = difflib.get_close_matches(str(name), held.names, 3)
             raise errors.Missing(f"{self!r} has no tensor {name!r}" + (f"; near it: {', '.join(near)}" if near else ""))
-        return Tensor(held, name, at)
+        return Tensor(held, held.kinds[at], at)
 
     def __len__(self) -> int:
-        return len(self._held().at)
+        return len(self._held().names)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held().at)
+        return iter(self._held().names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._held().at
+        return name in self._held().places
 
     def __hash__(self) -> int:
         return id(self)
@@ -140,8 +138,8 @@ class Checkpoint(Tensors):
         return self._row[name]
 
     def _list(self) -> Listing:
-        with self.catalog._using() as db:
-            return look_up(self, db)
+        with self.catalog._using() as db: # not of this object: a circle would hold memory and files until they are collected
+            return look_up(Checkpoint(self.catalog, self.id), db)
 
     def _open(self, name: str, id: Optional[int]) -> Any:
         made = ffi.new("ckptdb_tensor **")
@@ -245,7 +243,7 @@ class Mapped(Tensors):
                 raise errors.Unsupported(f"{self.map}: {self._old[new]} and {old} both become {new}")
             self._old[new] = old
             found[new] = Kind(dtype, shape_of(shape), -1, "mapped")
-        return Listing(self, found, list(found.values()), [None] * len(found))
+        return Listing(self, list(found), list(found.values()))
 
     def _open(self, name: str, id: Optional[int]) -> Any:
         made, old = ffi.new("ckptdb_tensor **"), ffi.new("int64_t *")

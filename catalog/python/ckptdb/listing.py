@@ -1,12 +1,14 @@
 """The tensors of a checkpoint in columns, as one call of the library gives them."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from itertools import count, repeat
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
 from . import calls, dtypes, errors
 from ._native import ffi, lib
+from .tensor import Tensor
 
 if TYPE_CHECKING:
     from .checkpoint import Tensors
@@ -27,14 +29,24 @@ class Kind:
 
 
 class Listing:
-    """Names of tensors, what each is, and the library's reader of them (None: each is opened by itself)."""
+    """Names of tensors, what each is, their ids in the catalog (None: a map makes them), and the library's reader of
+    them (None: each is opened by itself)."""
 
-    __slots__ = ("owner", "at", "kinds", "ids", "reader")
+    __slots__ = ("owner", "names", "kinds", "ids", "reader", "_places")
 
-    def __init__(self, owner: "Tensors", names: Iterable[str], kinds: List[Kind], ids: Sequence[Optional[int]],
-                 reader: Any = None) -> None:
-        self.owner, self.kinds, self.ids, self.reader = owner, kinds, ids, reader
-        self.at: Dict[str, int] = dict(zip(names, range(len(kinds)))) # positions by name
+    def __init__(self, owner: "Tensors", names: List[str], kinds: List[Kind], ids: Any = None, reader: Any = None) -> None:
+        self.owner, self.names, self.kinds, self.ids, self.reader = owner, names, kinds, ids, reader
+        self._places: Optional[Dict[str, int]] = None
+
+    @property
+    def places(self) -> Dict[str, int]:
+        """Positions by name."""
+        if self._places is None:
+            self._places = dict(zip(self.names, range(len(self.names))))
+        return self._places
+
+    def tensors(self) -> Iterator[Tensor]:
+        return map(Tensor, repeat(self), self.kinds, count())
 
 
 def direct(name: str, shape: Tuple[int, ...], nbytes: int) -> Optional["np.dtype[Any]"]:
@@ -71,12 +83,13 @@ def look_up(owner: "Tensors", db: Any) -> Listing:
     calls.call(lib.ckptdb_checkpoint_open, db, owner.id, made)
     reader = ffi.gc(made[0], lib.ckptdb_checkpoint_close)
     columns = lib.ckptdb_checkpoint_columns(reader)
-    count = columns.count
-    raw = ffi.buffer(columns.names, columns.names_size)[:] if count else b""
+    size = columns.count
+    raw = ffi.buffer(columns.names, columns.names_size)[:] if size else b""
     names = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    if len(names) != count: # some hold a NUL
-        ends = [*_column(columns.name_at, count, np.uint64).tolist(), len(raw)]
+    if len(names) != size: # some hold a NUL
+        ends = [*_column(columns.name_at, size, np.uint64).tolist(), len(raw)]
         names = [raw[a:b - 1].decode("utf-8", "surrogateescape") for a, b in zip(ends, ends[1:])]
     both = _kinds(columns)
-    which = _column(columns.kind, count, np.uint32) * 2 + _column(columns.plain, count, np.uint8)
-    return Listing(owner, names, [both[i] for i in which.tolist()], _column(columns.id, count, np.int64).tolist(), reader)
+    which = _column(columns.kind, size, np.uint32) * 2 + _column(columns.plain, size, np.uint8)
+    kinds = np.array([*both, None], object)[which].tolist()
+    return Listing(owner, names, kinds, _column(columns.id, size, np.int64), reader)

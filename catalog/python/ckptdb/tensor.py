@@ -115,16 +115,20 @@ class Tensor:
         range, pieces, chunks, inline or none.
     """
 
-    __slots__ = ("name", "_listing", "_at", "_opened", "__weakref__")
+    __slots__ = ("shape", "_listing", "_at", "_opened", "__weakref__")
 
-    def __init__(self, listing: "Listing", name: str, at: int) -> None:
-        self.name, self._listing, self._at = name, listing, at # thousands are made: no more than is needed
+    def __init__(self, listing: "Listing", kind: "Kind", at: int) -> None:
+        self.shape, self._listing, self._at = kind.shape, listing, at # thousands are made: no more than is needed
 
     # --- what it is ---------------------------------------------------------------------------
 
     @property
-    def shape(self) -> Tuple[int, ...]:
-        return self._listing.kinds[self._at].shape
+    def name(self) -> str:
+        return self._listing.names[self._at]
+
+    @property
+    def _kind(self) -> "Kind":
+        return self._listing.kinds[self._at]
 
     @property
     def dtype_name(self) -> str:
@@ -137,11 +141,8 @@ class Tensor:
     @property
     def id(self) -> Optional[int]:
         """Its id in the catalog; None for what a map makes."""
-        return self._listing.ids[self._at]
-
-    @property
-    def _kind(self) -> "Kind":
-        return self._listing.kinds[self._at]
+        ids = self._listing.ids
+        return None if ids is None else int(ids[self._at])
 
     @property
     def _owner(self) -> "Tensors":
