@@ -65,6 +65,7 @@ static const char by_repository_end[] = ROWS "instr(n.name, '/' || ?1 || '@') > 
 static const char refused_at[] =
     "SELECT code, message FROM main._issues WHERE checkpoint IS NULL AND " NAMED_BY(
         "path") " ORDER BY severity, id LIMIT 1";
+static const char passed_at[] = "SELECT 1 FROM main._passed WHERE path = ?1";
 
 /* A search for a name, and what the last query (ROWS) found. */
 struct search {
@@ -272,11 +273,16 @@ static bool search_word(struct search *s, const char *word)
 static bool search_refused(struct search *s, const char *path)
 {
     sqlite3_stmt *row = path ? db_query(s->db, s->err, refused_at, "s", path) : NULL;
+    sqlite3_stmt *passed = path ? db_query(s->db, s->err, passed_at, "s", path) : NULL;
     if (row && db_row(row, NULL, s->err))
         error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
                   "%s is no checkpoint; what import said of it: %s: %s", s->name,
                   (const char *)sqlite3_column_text(row, 0),
                   (const char *)sqlite3_column_text(row, 1));
+    else if (passed && s->err->status == OK && db_row(passed, NULL, s->err))
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
+                  "%s holds no tensors: import passed it over", s->name);
+    sqlite3_finalize(passed);
     sqlite3_finalize(row);
     return s->err->status != OK;
 }

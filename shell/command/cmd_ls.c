@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
@@ -62,7 +63,7 @@ static bool ls_named(struct session *s, const char *word, struct text *ids)
 {
     int64_t found[ITEMS_MAX];
     size_t count = 0;
-    if (strpbrk(word, "*?[")) {
+    if (strpbrk(word, "*?[") && access(word, F_OK) != 0) {
         complain("no checkpoint matches %s", word);
         return false;
     }

@@ -112,10 +112,11 @@ static void unheld_progress(void *context, const char *doing, uint64_t done, uin
 static int import_unheld(struct session *s)
 {
     struct importing x = {0};
-    const char *path = s->unheld.path;
+    struct unheld *u = &s->unheld;
     const struct ckptdb_import_options options = {.size = sizeof(options),
-                                                  .paths = &path,
-                                                  .path_count = 1,
+                                                  .paths =
+                                                      (const char *const *)u->paths + u->imported,
+                                                  .path_count = u->count - u->imported,
                                                   .issue = unheld_issue,
                                                   .context = &x,
                                                   .salvage = true};
@@ -125,7 +126,7 @@ static int import_unheld(struct session *s)
     struct ckptdb_error err;
     if (!s->in_memory && !replace(s))
         return STATUS_TROUBLE;
-    s->unheld.imported = true;
+    u->imported = u->count;
     s->failed = true;
     x.bar = progress_new(s, "reading", "files");
     session_watch(s->open, &watch);
@@ -157,7 +158,9 @@ int unheld_run(struct session *s, const struct command *c, const struct args *ar
 
 void unheld_end(struct session *s)
 {
-    free(s->unheld.path);
+    for (size_t i = 0; i < s->unheld.count; i++)
+        free(s->unheld.paths[i]);
+    free(s->unheld.paths);
     if (s->unheld.replaces) {
         ckptdb_close(s->open);
         s->open = s->unheld.catalog;

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "catalog/base/text.h"
@@ -30,15 +31,23 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
         complain("  and %zu more", count - CANDIDATES);
 }
 
-/* Let a path be imported, unless that was done. */
-static bool import_path(struct session *s, const char *path)
+/* Let a path (malloc'ed; kept) be imported; false: it was. */
+static bool import_path(struct unheld *u, char *path)
 {
-    if (s->unheld.imported && s->unheld.path && strcmp(s->unheld.path, path) == 0)
+    const size_t power = u->count ? 2 * u->count : 1;
+    char **paths = u->paths;
+    for (size_t i = 0; i < u->count; i++)
+        if (strcmp(u->paths[i], path) == 0) {
+            free(path);
+            return i >= u->imported;
+        }
+    if ((u->count & (u->count - 1)) == 0 && !(paths = realloc(paths, power * sizeof(*paths)))) {
+        free(path);
         return false;
-    free(s->unheld.path);
-    s->unheld.path = strdup(path);
-    s->unheld.imported = false;
-    return s->unheld.path != NULL;
+    }
+    u->paths = paths;
+    u->paths[u->count++] = path;
+    return true;
 }
 
 char *session_importable(const char *name)
@@ -90,44 +99,71 @@ static void say_file_here(struct session *s, const char *name)
     text_release(&here);
 }
 
-sqlite3_int64 session_checkpoint(struct session *s, const char *name)
-{
-    int64_t ids[CANDIDATES] = {0};
-    size_t count = 0;
+struct found {
+    int64_t ids[CANDIDATES];
+    size_t count;
+    bool held; /* by the user's catalog, while one in memory is in its place */
     struct ckptdb_error err;
+};
+
+/* Whether what a name means has to be imported first. */
+static bool find_or_wait(struct session *s, const char *name, struct found *f)
+{
     char *path = path_in_catalog(s, name);
-    const bool held = path != NULL;
-    ckptdb_find(s->open, held ? path : name, ids, CANDIDATES, &count, &err);
-    const bool missing = err.status == CKPTDB_MISSING;
-    if (missing && !held && !count && s->unheld.taken)
+    *f = (struct found){.held = path != NULL};
+    ckptdb_find(s->open, path ? path : name, f->ids, CANDIDATES, &f->count, &f->err);
+    const bool missing = f->err.status == CKPTDB_MISSING;
+    if (missing && !path && !f->count && s->unheld.taken)
         path = session_importable(name);
-    const bool waits = missing && path && import_path(s, path);
+    if (missing && path)
+        return import_path(&s->unheld, path);
     free(path);
-    if (waits)
-        return 0;
-    if (err.status == CKPTDB_OK && (held || !s->unheld.replaces))
-        say_file_here(s, name);
-    if (err.status == CKPTDB_OK) {
-        sqlite3_stmt *row =
-            count > 1 ? session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", ids[0])
-                      : NULL;
-        if (count > 1 && session_row(s, row))
-            complain("%s is a run: its latest step is taken, %s", name,
-                     sqlite3_column_text(row, 0));
-        sqlite3_finalize(row);
-        return ids[0];
-    }
-    s->failed = true;
-    complain("%s%s", err.message, count ? ":" : "");
-    say_candidates(s, ids, count);
+    return false;
+}
+
+/* After a search that found nothing. */
+static void say_missing(struct session *s, const char *name, const struct ckptdb_error *err)
+{
+    struct stat st;
+    if (s->unheld.imported && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+        complain("%s holds no tensors: none of its files is a checkpoint", name);
+    else
+        complain("%s", err->message);
     if (s->unheld.replaces && !s->unheld.catalog && !s->unheld.imported)
         complain("there is no catalog at %s, either; `ckptdb import PATH` makes one", s->catalog);
-    if (err.status == CKPTDB_MISSING && !count && access(name, F_OK) != 0)
+    if (access(name, F_OK) != 0)
         say_near(session_prepare(s,
                                  "SELECT path, name FROM _checkpoints JOIN _labels"
                                  " USING (id) UNION ALL SELECT name, name FROM _labels ORDER BY 1",
                                  ""),
                  name, true);
+}
+
+sqlite3_int64 session_checkpoint(struct session *s, const char *name)
+{
+    struct found f;
+    if (find_or_wait(s, name, &f))
+        return 0;
+    if (f.err.status == CKPTDB_OK && (f.held || !s->unheld.replaces))
+        say_file_here(s, name);
+    if (f.err.status == CKPTDB_OK) {
+        sqlite3_stmt *row =
+            f.count > 1
+                ? session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", f.ids[0])
+                : NULL;
+        if (f.count > 1 && session_row(s, row))
+            complain("%s is a run: its latest step is taken, %s", name,
+                     sqlite3_column_text(row, 0));
+        sqlite3_finalize(row);
+        return f.ids[0];
+    }
+    s->failed = true;
+    if (f.err.status == CKPTDB_MISSING && !f.count) {
+        say_missing(s, name, &f.err);
+        return 0;
+    }
+    complain("%s%s", f.err.message, f.count ? ":" : "");
+    say_candidates(s, f.ids, f.count);
     return 0;
 }
 
@@ -202,7 +238,7 @@ static int add_word(struct session *s, struct ids *ids, const char *word)
     }
     if (err.status == CKPTDB_OK)
         return add_id(ids, id) ? 1 : -1;
-    if (!glob || err.status != CKPTDB_MISSING)
+    if (!glob || err.status != CKPTDB_MISSING || access(word, F_OK) == 0)
         return (id = session_checkpoint(s, word)) && add_id(ids, id) ? 1 : -1;
     int count = add_each(ids, session_prepare(s, matching, "s", word));
     if (count == 0)
@@ -217,9 +253,13 @@ int64_t *session_checkpoints(struct session *s, const char *const *words, int co
         return session_ids(s, session_prepare(s, "SELECT id FROM _checkpoints ORDER BY id", ""),
                            found);
     bool good = true;
-    for (int i = 0; i < count && good; i++) {
+    struct found later;
+    for (int i = 0; i < count && (good || session_wants_import(s)); i++) {
         ids.known = ids.count;
-        good = add_word(s, &ids, words[i]) > 0;
+        if (good)
+            good = add_word(s, &ids, words[i]) > 0;
+        else /* what else is to be imported, so that it is in one go */
+            find_or_wait(s, words[i], &later);
     }
     return take_ids(&ids, good, found);
 }

@@ -48,8 +48,9 @@ enum header_choice {
  * and the command is run again on that one (shell/command/unheld.c). */
 struct unheld {
     bool taken;      /* the running command does not change the catalog: it may name such files */
-    bool imported;   /* `path` was, so what is not found there now is not in it */
-    char *path;      /* what the command named; malloc'ed; NULL: nothing */
+    char **paths;    /* what the command named; malloc'ed, as is each */
+    size_t count;    /* of them */
+    size_t imported; /* the first so many were: what is not found there now is not in them */
     bool replaces;   /* a catalog in memory is in the place of */
     ckptdb *catalog; /* the user's, which was open so; NULL: the user has none */
     enum ckptdb_mode mode;
@@ -168,7 +169,7 @@ bool session_regex(struct session *, const char *regex);
 /* Whether the running command named a file that has to be imported first: it ends without a word. */
 static inline bool session_wants_import(const struct session *s)
 {
-    return s->unheld.path && !s->unheld.imported;
+    return s->unheld.imported < s->unheld.count;
 }
 
 /* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a

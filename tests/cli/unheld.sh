@@ -40,6 +40,23 @@ run tree empty
 cp "$real/torch/containers/data/list.pt" list.pt
 mkdir mixed && cp list.pt cut.safetensors mixed
 run tensors mixed
+echo '-- what holds no tensors, and several files: they are imported in one go'
+cp run/checkpoint-10/scheduler.pt run/checkpoint-10/training_args.bin empty
+for file in empty/scheduler.pt empty; do
+    for command in tree tensors hash stats verify ls 'map check strip_prefixes'; do
+        # shellcheck disable=SC2086 # a command of several words
+        run $command $file
+    done
+    run get $file w
+    run diff $file a.safetensors
+    run diff a.safetensors $file
+    run export $file no.npz
+done
+cp a.safetensors 'odd[1].safetensors'
+run hash a.safetensors 'odd[1].safetensors' run@10 ./a.safetensors
+run ls --columns name 'odd[1].safetensors'
+run hash a.safetensors nix cut.safetensors
+run hash a.safetensors empty
 echo '-- a catalog beside: names in it, its maps, and what it says stay what they are'
 run import list.pt
 "$CKPTDB_BIN" "INSERT INTO ruleset VALUES ('mine', 't5x-translator', '{}', 0)" \
@@ -51,6 +68,9 @@ run get --map mine a.safetensors x.odd_bytes
 run --readonly hash ./a.safetensors
 run ls --columns name
 [ "$before" = "$(cksum <"$CKPTDB")" ] || echo 'the catalog was written'
+run -d other.db import empty a.safetensors
+run -d other.db "SELECT checkpoint_id('empty/scheduler.pt')"
+run -d other.db hash empty/scheduler.pt
 mkdir sub && cp a.safetensors sub/list.pt
 cd sub && run tree list.pt --depth 1 && run tree ./list.pt --depth 1 && cd ..
 echo '-- a catalog in memory'
