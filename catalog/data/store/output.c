@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "catalog/data/store/leftover.h"
@@ -17,6 +20,8 @@
 #define NAME_TRIES      16
 #define BLOCK           4096 /* of the file systems that share */
 #define COPY_MOST       ((size_t)1 << 30)
+#define MAP_BYTES       ((size_t)16 << 20)
+#define MAPPED_WRITE    ((size_t)256 << 10)
 
 struct output {
     const struct output_io *io;
@@ -54,9 +59,40 @@ static int system_reserve(int fd, uint64_t size)
     return failed;
 }
 
+/* Whether copy_file_range() would move page after page through a pipe: the file system shares no bytes, or none
+ * that lie so, and no server copies them. */
+static bool system_pipes(int fd, off_t from_offset, off_t offset)
+{
+    struct statfs fs;
+    const unsigned long kind = fstatfs(fd, &fs) == 0 ? (unsigned long)fs.f_type : 0;
+    const bool shares = kind == BTRFS_SUPER_MAGIC || kind == XFS_SUPER_MAGIC;
+    return kind == EXT4_SUPER_MAGIC || kind == TMPFS_MAGIC ||
+           (shares && (from_offset - offset) % BLOCK != 0);
+}
+
+/* Where it pipes, writing from a mapping takes half the time. Only the system touches the mapping: for a
+ * file that is cut short meanwhile there is an error, and no signal. */
 static ssize_t system_copy(int from, off_t from_offset, int fd, off_t offset, size_t len)
 {
-    return copy_file_range(from, &from_offset, fd, &offset, len, 0);
+    if (!system_pipes(fd, from_offset, offset))
+        return copy_file_range(from, &from_offset, fd, &offset, len, 0);
+    const size_t within = (size_t)(from_offset % sysconf(_SC_PAGESIZE));
+    const size_t some = len < MAP_BYTES ? len : MAP_BYTES;
+    char *bytes = mmap(NULL, within + some, PROT_READ, MAP_SHARED | MAP_POPULATE, from,
+                       from_offset - (off_t)within);
+    if (bytes == MAP_FAILED)
+        return -1;
+    size_t put = 0;
+    while (put < some) { /* larger writes ask for large pages of the cache, which are slow to get */
+        const size_t left = some - put;
+        const ssize_t got = pwrite(fd, bytes + within + put,
+                                   left < MAPPED_WRITE ? left : MAPPED_WRITE, offset + (off_t)put);
+        if (got <= 0)
+            break;
+        put += (size_t)got;
+    }
+    munmap(bytes, within + some);
+    return (ssize_t)put;
 }
 
 static int system_start_writeback(int fd)
