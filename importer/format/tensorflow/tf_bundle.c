@@ -130,6 +130,16 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
+/* A reader takes a checksum of 0 for none, and it is that of no bytes: of others it is as good as never right. */
+static void check_stated(struct bundle *b, const struct tf_run *run, struct bytes name)
+{
+    if (!run->crc && run->size)
+        job_issue(b->job, ISSUE_WARNING, NULL, NO_OFFSET, "checksum",
+                  "tensor \"%.*s\" has %llu bytes, and states the checksum of none: they cannot be "
+                  "verified",
+                  SHOWN(name), (unsigned long long)run->size);
+}
+
 static void emit_range(struct bundle *b, const struct tf_run *run, struct bytes name,
                        struct tensor_claim *claim)
 {
@@ -152,6 +162,8 @@ static void emit_range(struct bundle *b, const struct tf_run *run, struct bytes 
         claim->stored = run->size;
         claim->codec = codec_of(b, &dtype);
         claim->sums = dtype.kind == DTYPE_OPAQUE ? NULL : &run->crc;
+        if (claim->sums)
+            check_stated(b, run, name);
         tf_shards_file(&b->shards, run->shard, &claim->file);
     }
     job_tensor(b->job, claim);
@@ -206,7 +218,9 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m, 
     uint32_t *sums = arena_array(arena, m->n_slices, sizeof(*sums));
     struct tiling tiling = tiling_of(whole->shape, whole->rank);
     const char *first_wrong = NULL;
+    struct dtype dtype;
     uint64_t stored = 0;
+    dtype_find(claim->dtype, &dtype);
     for (size_t i = 0; i < m->n_slices; i++) {
         struct tf_slice *piece = NULL;
         uint64_t *box = arena_array(arena, 2 * (size_t)whole->rank, sizeof(*box));
@@ -222,6 +236,8 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m, 
             continue;
         tf_shards_file(&b->shards, piece->run.shard, &list[i].file);
         sums[i] = piece->run.crc;
+        if (dtype.kind != DTYPE_OPAQUE)
+            check_stated(b, &piece->run, name);
         stored += piece->run.size;
     }
     if (first_wrong)
