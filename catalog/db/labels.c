@@ -11,6 +11,7 @@
 #include "catalog/data/store/source.h"
 #include "catalog/db/statement.h"
 
+#define WORD           8 /* bytes that are compared at once */
 #define REVISION_SHOWN 7
 #define REVISION_BYTES 64 /* of refs/main that are read, at most */
 
@@ -32,7 +33,7 @@ struct hub {
 
 struct labelled {
     sqlite3_int64 id, step;
-    const char *path, *run, *item, *old, *old_run, *name;
+    const char *path, *run, *item, *old, *old_run, *state, *name;
     bool has_step;
     const char *tail, *run_tail;
     struct step_place place; /* what its path says, if step and run are from there; else zero */
@@ -65,6 +66,9 @@ struct tail {
 static size_t common_end(const struct tail *a, const struct tail *b)
 {
     size_t n = 0, most = a->len < b->len ? a->len : b->len;
+    while (n + WORD <= most &&
+           memcmp(a->text + a->len - n - WORD, b->text + b->len - n - WORD, WORD) == 0)
+        n += WORD;
     while (n < most && a->text[a->len - 1 - n] == b->text[b->len - 1 - n])
         n++;
     return n;
@@ -366,13 +370,9 @@ static const char *labels_keep(struct labelling *l, sqlite3_stmt *s, int column)
 
 static const char naming[] = "cannot name the checkpoints";
 
-static void read_rows(struct labelling *l)
+/* Columns: id, path, name, run, step, item, the run and the state of its label. */
+static void read_rows(struct labelling *l, sqlite3_stmt *s)
 {
-    static const char sql[] = "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run"
-                              " FROM _checkpoints c JOIN _labels n ON n.id = c.id ORDER BY c.id";
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(l->db, sql, -1, &s, NULL) != SQLITE_OK)
-        db_error(l->db, naming, l->err);
     while (db_row(s, naming, l->err)) {
         struct labelled c = {
             .id = sqlite3_column_int64(s, 0),
@@ -383,20 +383,18 @@ static void read_rows(struct labelling *l)
             .step = sqlite3_column_int64(s, 4),
             .item = labels_keep(l, s, 5),
             .old_run = labels_keep(l, s, 6),
+            .state = labels_keep(l, s, 7),
         };
         if (!c.path || !c.old) /* which the schema rules out */
             arena_fail(&l->arena);
         *PUSH(&l->arena, l->list, l->count, l->space) = c;
     }
-    sqlite3_finalize(s);
 }
 
 static void put_saves(struct labelling *l)
 {
-    static const char sql[] = "UPDATE _checkpoints SET run = ?2, item = ?3 WHERE id = ?1";
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(l->db, sql, -1, &s, NULL) != SQLITE_OK)
-        db_error(l->db, naming, l->err);
+    sqlite3_stmt *s = db_query_to(l->db, l->err, naming,
+                                  "UPDATE _checkpoints SET run = ?2, item = ?3 WHERE id = ?1", "");
     for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
         const struct labelled *c = &l->list[i];
         if (!c->moved)
@@ -415,10 +413,8 @@ static bool same_run(const struct labelled *c)
 
 static void put_names(struct labelling *l, bool path)
 {
-    static const char sql[] = "UPDATE _labels SET name = ?2, run = ?3 WHERE id = ?1";
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(l->db, sql, -1, &s, NULL) != SQLITE_OK)
-        db_error(l->db, naming, l->err);
+    sqlite3_stmt *s = db_query_to(l->db, l->err, naming,
+                                  "UPDATE _labels SET name = ?2, run = ?3 WHERE id = ?1", "");
     for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
         const struct labelled *c = &l->list[i];
         const bool renamed = strcmp(c->name, c->old) != 0;
@@ -453,9 +449,13 @@ void labels_renew(sqlite3 *db, struct error *err)
         "INSERT INTO _labels(id, name) SELECT id, path FROM _checkpoints"
         " WHERE id NOT IN (SELECT id FROM _labels);"
         "DELETE FROM _labels WHERE id NOT IN (SELECT id FROM _checkpoints)";
+    static const char all[] = "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run, n.state"
+                              " FROM _checkpoints c JOIN _labels n ON n.id = c.id ORDER BY c.id";
     struct labelling l = {.db = db, .arena = {.err = err}, .err = err};
-    if (db_exec(db, complete, err) == OK)
-        read_rows(&l);
+    db_exec(db, complete, err);
+    sqlite3_stmt *rows = db_query_to(db, err, naming, all, "");
+    read_rows(&l, rows);
+    sqlite3_finalize(rows);
     if (err->status == OK) {
         find_saves(&l);
         find_tails(&l);
@@ -468,5 +468,84 @@ void labels_renew(sqlite3 *db, struct error *err)
     put_saves(&l);
     put_names(&l, true);
     put_names(&l, false);
+    arena_release(&l.arena);
+}
+
+/* --- those that were added -------------------------------------------------------------- */
+
+/* A longer tail of the text that `tail` ends. */
+static const char *longer_tail(const char *text, const char *tail)
+{
+    for (tail -= tail > text; tail > text && tail[-1] != '/';)
+        tail--;
+    return tail;
+}
+
+/* What the catalog calls a run; else the shortest tail, not shorter than it has, by which it calls no other. */
+static void settle_run(struct labelling *l, struct labelled *c)
+{
+    static const char called[] =
+        "SELECT c.run = ?2 FROM _labels n JOIN _checkpoints c ON c.id = n.id"
+        " WHERE n.run = ?1 LIMIT 1";
+    const char *end = c->run + strlen(c->run), *least = end - strlen(c->run_tail), *tail = end;
+    for (bool settled = false; !settled && l->err->status == OK;) {
+        tail = longer_tail(c->run, tail);
+        sqlite3_stmt *s = db_query_to(l->db, l->err, naming, called, "ss", tail, c->run);
+        settled = db_row(s, naming, l->err) ? sqlite3_column_int(s, 0) : tail <= least;
+        sqlite3_finalize(s);
+        if (settled || tail == c->run) {
+            c->run_tail = tail;
+            return;
+        }
+    }
+}
+
+/* The next form of a name that is taken. */
+static void lengthen(struct labelling *l, struct labelled *c)
+{
+    if (c->form == FORM_TAIL && c->tail > c->path)
+        c->tail = longer_tail(c->path, c->tail);
+    else
+        c->form++;
+    make_name(l, c);
+}
+
+static void add_names(struct labelling *l)
+{
+    sqlite3_stmt *s =
+        db_query_to(l->db, l->err, naming,
+                    "INSERT INTO _labels(id, name, run, state) VALUES (?1, ?2, ?3, ?4)"
+                    " ON CONFLICT(name) DO NOTHING"
+                    " ON CONFLICT(id) DO UPDATE SET name = ?2, run = ?3, state = ?4",
+                    "");
+    for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+        struct labelled *c = &l->list[i];
+        for (bool added = false; !added && l->err->status == OK;) {
+            db_bind(s, "isss", c->id, c->name, c->run_tail, c->state);
+            db_step(l->db, s, naming, l->err);
+            added = sqlite3_changes(l->db) > 0 || c->form == FORM_PATH;
+            if (!added)
+                lengthen(l, c);
+        }
+    }
+    sqlite3_finalize(s);
+}
+
+void labels_add(sqlite3 *db, sqlite3_stmt *rows, struct error *err)
+{
+    struct labelling l = {.db = db, .arena = {.err = err}, .err = err};
+    read_rows(&l, rows);
+    find_tails(&l);
+    find_hubs(&l);
+    for (size_t i = 0; i < l.count && err->status == OK; i++) {
+        struct labelled *c = &l.list[i], *before = i ? c - 1 : NULL;
+        if (before && before->run_tail && c->run_tail && strcmp(before->run, c->run) == 0)
+            c->run_tail = before->run_tail;
+        else if (c->run_tail)
+            settle_run(&l, c);
+    }
+    if (err->status == OK)
+        make_names(&l);
+    add_names(&l);
     arena_release(&l.arena);
 }

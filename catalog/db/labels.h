@@ -21,4 +21,8 @@
  * changed. */
 void labels_renew(sqlite3 *, struct error *err);
 
+/* Name checkpoints that were added, beside the others, which keep their names until labels_renew(). Columns of their rows:
+ * id, path, path, run, step, item, NULL, state; NULL: *err is set. */
+void labels_add(sqlite3 *, sqlite3_stmt *rows, struct error *err);
+
 #endif

@@ -5,8 +5,10 @@
 #include "catalog/library/join.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/work.h"
 #include "catalog/db/alike.h"
 #include "catalog/db/ids.h"
 #include "catalog/db/labels.h"
@@ -31,17 +33,6 @@ static void check_rows(const ckptdb *c, const char *path, struct error *err)
     if (db_number(c->db, wrong, NO_NAME, DB_READING, &count, err) == OK && count)
         error_set(err, ERR_CORRUPT, path, NO_OFFSET,
                   "the catalog contradicts itself: " DB_IMPORT_ANEW);
-}
-
-/* SQLite's own check: a page that was damaged before it was summed, a value that its column cannot have. */
-static void check_pages(const ckptdb *c, const char *path, struct error *err)
-{
-    sqlite3_stmt *row = db_query(c->db, err, "PRAGMA source.quick_check(1)", "");
-    const char *said = db_row(row, DB_READING, err) ? library_text(row, 0) : NULL;
-    if (err->status == OK && (!said || strcmp(said, "ok") != 0))
-        error_set(err, ERR_CORRUPT, path, NO_OFFSET,
-                  "the catalog is damaged (%.200s): " DB_IMPORT_ANEW, said ? said : "");
-    sqlite3_finalize(row);
 }
 
 /* Layouts that have the names of others: which of them are alike. */
@@ -71,10 +62,10 @@ static uint64_t join_count(const ckptdb *c, const char *sql, struct error *err)
 }
 
 /* What is done once the rows are there. */
-static void join_end(ckptdb *c, struct ckptdb_joined *r, struct error *err)
+static void join_end(ckptdb *c, bool moved, struct ckptdb_joined *r, struct error *err)
 {
     settle_layouts(c, err);
-    if (err->status == OK)
+    if (moved && err->status == OK)
         library_recognise(c,
                           db_query(c->db, err,
                                    "SELECT f.id, f.path, f.size, f.mtime_ns FROM merge_checkpoint m"
@@ -91,13 +82,17 @@ static void join_end(ckptdb *c, struct ckptdb_joined *r, struct error *err)
         writer_drop_orphans(c->db, err);
 }
 
-/* Name the checkpoints, if any were added; or an earlier call was killed before it did. */
-static void join_names(const ckptdb *c, bool changed, struct error *err)
+/* Names for those that were added. The last of several catalogs names all. */
+static void join_names(const ckptdb *c, struct error *err)
 {
-    static const char unnamed[] = "SELECT EXISTS (SELECT 1 FROM _labels l JOIN _checkpoints c"
-                                  " ON c.id = l.id WHERE l.name = c.path)";
-    if (err->status == OK && (changed || join_count(c, unnamed, err)))
-        labels_renew(c->db, err);
+    sqlite3_stmt *added = db_query(
+        c->db, err,
+        "SELECT c.id, c.path, c.path, c.run, c.step, c.item, NULL, l.state FROM merge_checkpoint m"
+        " CROSS JOIN main._checkpoints c ON c.id = m.target"
+        " LEFT JOIN source._labels l ON l.id = m.id WHERE NOT m.known",
+        "");
+    labels_add(c->db, added, err);
+    sqlite3_finalize(added);
 }
 
 /* A work of several transactions. */
@@ -105,32 +100,63 @@ struct joining {
     ckptdb *catalog;
     const struct ckptdb_joining *options;
     struct ckptdb_joined sum;
-    bool changed, unnamed;
+    struct join_places *places;
+    struct error first; /* of those that were left out */
+    bool changed, named, wal;
 };
+
+struct join_step {
+    const char *file, *when; /* SQL, and the query that says whether it is needed; NULL: always */
+};
+
+static const struct join_step plan[] = {
+    {"schema/merge/1_checkpoints.sql", NULL},
+    {"schema/merge/2_known.sql",
+     "SELECT EXISTS (SELECT 1 FROM merge_checkpoint WHERE known)"
+     " OR EXISTS (SELECT 1 FROM merge_first s JOIN merge_inode i ON i.inode = s.inode)"},
+    {"schema/merge/3_shared.sql", NULL},
+};
+
+#define HAS_ISSUES                                                                                 \
+    "SELECT EXISTS (SELECT 1 FROM source._issues) OR EXISTS (SELECT 1 FROM main._issues)"
+
+static const struct join_step rows[] = {
+    {"schema/merge/4_layouts.sql", "SELECT EXISTS (SELECT 1 FROM merge_layout WHERE NOT known)"
+                                   " OR EXISTS (SELECT 1 FROM merge_meta WHERE NOT known)"},
+    {"schema/merge/5_replaced.sql",
+     "SELECT EXISTS (SELECT 1 FROM merge_checkpoint WHERE taken AND known)"},
+    {"schema/merge/6_rows.sql", "SELECT EXISTS (SELECT 1 FROM merge_checkpoint WHERE taken)"},
+    {"schema/01_indexes.sql", HAS_ISSUES}, /* of files, by their paths */
+    {"schema/merge/7_issues.sql", HAS_ISSUES},
+    {"schema/merge/8_content.sql", "SELECT EXISTS (SELECT 1 FROM source._tensor_hashes)"
+                                   " OR EXISTS (SELECT 1 FROM source._checkpoint_hashes)"
+                                   " OR EXISTS (SELECT 1 FROM source._tensor_statistics)"
+                                   " OR EXISTS (SELECT 1 FROM source._damages)"
+                                   " OR EXISTS (SELECT 1 FROM source._verifications)"},
+};
+
+static void join_steps(const ckptdb *c, const struct join_step *steps, size_t count,
+                       struct error *err)
+{
+    for (size_t i = 0; i < count && err->status == OK; i++)
+        if (!steps[i].when || join_count(c, steps[i].when, err))
+            db_exec(c->db, schema_text(steps[i].file), err);
+}
 
 static void join_rows(const struct joining *j, const char *path, struct ckptdb_joined *r,
                       struct error *err)
 {
-    static const char contents[] = "SELECT EXISTS (SELECT 1 FROM source._tensor_hashes)"
-                                   " OR EXISTS (SELECT 1 FROM source._checkpoint_hashes)"
-                                   " OR EXISTS (SELECT 1 FROM source._tensor_statistics)"
-                                   " OR EXISTS (SELECT 1 FROM source._damages)"
-                                   " OR EXISTS (SELECT 1 FROM source._verifications)";
     ckptdb *c = j->catalog;
-    check_pages(c, path, err);
-    if (err->status == OK && db_exec(c->db, schema_text("schema/merge/1_plan.sql"), err) == OK)
+    j->places->fresh = 0;
+    join_steps(c, plan, sizeof(plan) / sizeof(*plan), err);
+    if (err->status == OK)
         check_rows(c, path, err);
     if (err->status == OK)
         join_sets(c, path, j->options->keep_both, &r->kept, err);
+    join_steps(c, rows, sizeof(rows) / sizeof(*rows), err);
+    join_names(c, err);
     if (err->status == OK)
-        db_exec(c->db, schema_text("schema/merge/2_rows.sql"), err);
-    if (join_count(c, contents, err))
-        db_exec(c->db, schema_text("schema/merge/3_content.sql"), err);
-    if (err->status == OK)
-        join_end(c, r, err);
-    /* Those of a new catalog are built once its first rows are there. */
-    if (err->status == OK && !j->changed)
-        db_build_indexes(c->db, err);
+        join_end(c, j->options->relocation_count > 0, r, err);
 }
 
 static void join_close(const ckptdb *c, struct error *err)
@@ -141,15 +167,20 @@ static void join_close(const ckptdb *c, struct error *err)
         sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static void join_one(struct joining *j, const char *path, bool last, struct error *err)
+static void join_one(struct joining *j, const char *path, const struct join_look *look, bool last,
+                     struct error *err)
 {
     ckptdb *c = j->catalog;
     struct ckptdb_joined r = {.size = sizeof(r)};
     struct join_source *source = join_source_begin(c, path, err);
     if (err->status == OK && db_exec(c->db, "BEGIN IMMEDIATE", err) == OK) {
-        join_rows(j, path, &r, err);
-        if (last)
-            join_names(c, j->unnamed || r.added || r.changed, err);
+        join_source_pages(c, source, look, err);
+        if (err->status == OK)
+            join_rows(j, path, &r, err);
+        if (last && err->status == OK)
+            labels_renew(c->db, err);
+        if (j->options->path_count == 1 && err->status == OK)
+            db_build_indexes(c->db, err);
         if (err->status == OK)
             join_source_check(source, err);
         join_close(c, err);
@@ -160,8 +191,8 @@ static void join_one(struct joining *j, const char *path, bool last, struct erro
         error_set(err, ERR_INTERRUPTED, path, NO_OFFSET, "interrupted");
     }
     if (err->status == OK) {
-        j->unnamed = !last && (j->unnamed || r.added || r.changed);
         j->changed = true;
+        j->named = last;
         j->sum.added += r.added;
         j->sum.changed += r.changed;
         j->sum.known += r.known;
@@ -182,37 +213,64 @@ static void join_wal(const ckptdb *c, bool enter)
                  NULL, NULL, NULL);
 }
 
+static void *join_make(void *context, uint64_t number, uint64_t *bytes)
+{
+    const struct joining *j = context;
+    (void)bytes;
+    return join_source_look(j->options->paths[number]);
+}
+
+static enum status join_take(void *context, uint64_t number, void *look, struct error *err)
+{
+    struct joining *j = context;
+    const struct ckptdb_joining *o = j->options;
+    struct error one = {.offset = NO_OFFSET};
+    if (!j->wal && j->changed)
+        join_wal(j->catalog, j->wal = true);
+    join_one(j, o->paths[number], look, number + 1 == o->path_count, &one);
+    if (one.status == OK)
+        return OK;
+    j->sum.failed++;
+    if (one.status == ERR_INTERRUPTED) {
+        *err = one;
+        return err->status;
+    }
+    if (o->failed) {
+        struct ckptdb_error given;
+        library_end(&one, &given);
+        o->failed(o->context, &given);
+    }
+    if (j->first.status == OK)
+        j->first = one;
+    return OK;
+}
+
 static void join_all(struct joining *j, struct error *err)
 {
     ckptdb *c = j->catalog;
-    const struct ckptdb_joining *o = j->options;
+    const struct work work = {.count = j->options->path_count,
+                              .threads = 1,
+                              .context = j,
+                              .make = join_make,
+                              .take = join_take,
+                              .drop = free};
     struct error naming = {.offset = NO_OFFSET};
-    bool wal = false;
     db_size_cache(c->db, -CACHE_KIB, err);
-    for (size_t i = 0; i < o->path_count && err->status != ERR_INTERRUPTED; i++) {
-        struct error one = {.offset = NO_OFFSET};
-        if (!wal && o->path_count > 1 && j->changed)
-            join_wal(c, wal = true);
-        join_one(j, o->paths[i], i + 1 == o->path_count, &one);
-        if (one.status == OK)
-            continue;
-        j->sum.failed++;
-        if (o->failed && one.status != ERR_INTERRUPTED) {
-            struct ckptdb_error given;
-            library_end(&one, &given);
-            o->failed(o->context, &given);
-        }
-        if (err->status == OK || one.status == ERR_INTERRUPTED)
-            *err = one;
-    }
-    if (j->unnamed && db_exec(c->db, "BEGIN IMMEDIATE", &naming) == OK) {
-        join_names(c, true, &naming);
+    /* check_rows() has looked for what each row refers to. */
+    sqlite3_exec(c->db, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
+    work_run(&work, err);
+    if (j->changed && !j->named && db_exec(c->db, "BEGIN IMMEDIATE", &naming) == OK) {
+        labels_renew(c->db, &naming);
         join_close(c, &naming);
     }
-    if (wal)
+    if (j->wal)
         join_wal(c, false);
-    if (err->status == OK && naming.status != OK)
-        *err = naming;
+    /* Of a new catalog: their pages are written once. After a kill the next one that writes builds them. */
+    if (j->changed && naming.status == OK)
+        db_build_indexes(c->db, &naming);
+    sqlite3_exec(c->db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
+    if (err->status == OK)
+        *err = j->first.status != OK ? j->first : naming;
 }
 
 enum ckptdb_status ckptdb_join(ckptdb *c, const struct ckptdb_joining *options,
@@ -225,8 +283,9 @@ enum ckptdb_status ckptdb_join(ckptdb *c, const struct ckptdb_joining *options,
         "DROP TABLE IF EXISTS temp.merge_meta; DROP TABLE IF EXISTS temp.merge_statistic";
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_joining o;
-    struct joining j = {.catalog = c, .options = &o};
     struct join_places places = {0};
+    struct joining j = {
+        .catalog = c, .options = &o, .places = &places, .first = {.offset = NO_OFFSET}};
     library_take(&o, sizeof(o), options, &err);
     if (err.status == OK)
         library_alone(c, &err);

@@ -12,9 +12,10 @@ struct join_places {
     char **from, **to; /* malloc'ed */
     size_t count;
     const char *host; /* NULL: this machine */
+    uint64_t fresh;   /* ids that merge_fresh() gave, since the caller set it to 0 */
 };
 
-/* The caller's places, as an import would store them, and the SQL functions of schema/merge/1_plan.sql.
+/* The caller's places, as an import would store them, and the SQL functions of schema/merge/1_checkpoints.sql.
  * join_places_end() takes them away, also after a failure. */
 void join_places_begin(const ckptdb *, struct join_places *, const struct ckptdb_joining *,
                        struct error *err);
@@ -27,6 +28,14 @@ struct join_source *join_source_begin(ckptdb *, const char *path, struct error *
 void join_source_end(ckptdb *, struct join_source *, struct error *err);
 /* Whether it is as it was: one that nobody had open is read without locks. */
 void join_source_check(const struct join_source *, struct error *err);
+
+/* SQLite's own check of all pages: one that was damaged before it was summed, a value that its column cannot have. It
+ * takes a tenth of a merge. join_source_look() does it before the catalog's turn, on any thread: what it gives (free() it;
+ * NULL: no memory) saves join_source_pages() the work if the file is as it was then. */
+struct join_look;
+struct join_look *join_source_look(const char *path);
+void join_source_pages(const ckptdb *, const struct join_source *, const struct join_look *,
+                       struct error *err);
 
 /* Rule sets, optimizers and known classes of the user, in the caller's transaction. Those that differ from what has
  * their name here are ERR_ARGUMENT; or, `keep_both`, are called NAME@CATALOG, and *kept counts them. */

@@ -81,14 +81,23 @@ static void function_device(sqlite3_context *context, int argc, sqlite3_value **
     sqlite3_result_int64(context, (int64_t)(hash_bytes(&device, sizeof(device), of_host) >> 1));
 }
 
+static void function_fresh(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    struct join_places *p = sqlite3_user_data(context);
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int64(context, (sqlite3_int64)++p->fresh);
+}
+
 static const struct {
     const char *name;
-    int arguments;
+    int arguments, flags;
     void (*function)(sqlite3_context *, int, sqlite3_value **);
 } functions[] = {
-    {"merge_path", 1, function_path},
-    {"merge_moved", 1, function_moved},
-    {"merge_device", 2, function_device},
+    {"merge_path", 1, SQLITE_DETERMINISTIC, function_path},
+    {"merge_moved", 1, SQLITE_DETERMINISTIC, function_moved},
+    {"merge_device", 2, SQLITE_DETERMINISTIC, function_device},
+    {"merge_fresh", 0, 0, function_fresh},
 };
 
 static void check_host(const char *host, struct error *err)
@@ -121,7 +130,7 @@ void join_places_begin(const ckptdb *c, struct join_places *p, const struct ckpt
         error_memory(err);
     for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && err->status == OK; i++)
         if (sqlite3_create_function(c->db, functions[i].name, functions[i].arguments,
-                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, p,
+                                    SQLITE_UTF8 | SQLITE_DIRECTONLY | functions[i].flags, p,
                                     functions[i].function, NULL, NULL) != SQLITE_OK)
             db_error(c->db, NULL, err);
 }

@@ -112,8 +112,8 @@ static void join_kind(const ckptdb *c, const struct set_kind *k, const char *pat
 }
 
 /* A verdict is about a name: two cannot be kept, and another catalog does not change what this one calls safe. */
-static void compare_classes(const ckptdb *c, const char *path, struct text *differ, bool keep_both,
-                            struct error *err)
+static void join_classes(const ckptdb *c, const char *path, struct text *differ, bool keep_both,
+                         struct error *err)
 {
     bool first = true;
     sqlite3_stmt *row = db_query(
@@ -132,14 +132,6 @@ static void compare_classes(const ckptdb *c, const char *path, struct text *diff
         first = false;
     }
     sqlite3_finalize(row);
-}
-
-void join_sets(ckptdb *c, const char *path, bool keep_both, uint64_t *kept, struct error *err)
-{
-    struct text differ = {0};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && err->status == OK; i++)
-        join_kind(c, &kinds[i], path, &differ, keep_both ? kept : NULL, err);
-    compare_classes(c, path, &differ, keep_both, err);
     /* One that is here stays as it is. */
     db_run(
         c->db, err, NULL,
@@ -147,6 +139,18 @@ void join_sets(ckptdb *c, const char *path, bool keep_both, uint64_t *kept, stru
         " WHERE (name, verdict, why) NOT IN"
         " (SELECT name, verdict, why FROM source._known_shipped)",
         "");
+}
+
+void join_sets(ckptdb *c, const char *path, bool keep_both, uint64_t *kept, struct error *err)
+{
+    static const char own[] = "SELECT EXISTS (SELECT name, verdict, why FROM source.known_class"
+                              " EXCEPT SELECT name, verdict, why FROM source._known_shipped)";
+    struct text differ = {0};
+    sqlite3_int64 classes = 0;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && err->status == OK; i++)
+        join_kind(c, &kinds[i], path, &differ, keep_both ? kept : NULL, err);
+    if (db_number(c->db, own, NO_NAME, DB_READING, &classes, err) == OK && classes)
+        join_classes(c, path, &differ, keep_both, err);
     if (err->status == OK && differ.len && text_str(&differ))
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "differs from this catalog in %.300s: nothing was taken; --keep-both keeps both",

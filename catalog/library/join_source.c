@@ -216,13 +216,62 @@ struct join_source *join_source_begin(ckptdb *c, const char *path, struct error 
     return s;
 }
 
-void join_source_check(const struct join_source *s, struct error *err)
+/* --- checks ------------------------------------------------------------------------------- */
+
+struct join_look {
+    struct stat was;
+    bool sound;
+};
+
+static bool is_as_it_was(const char *path, const struct stat *was)
 {
     struct stat now;
-    if (s->immutable && (has_journal(s->path, "-wal") || stat(s->path, &now) != 0 ||
-                         now.st_size != s->was.st_size || now.st_ino != s->was.st_ino ||
-                         now.st_mtim.tv_sec != s->was.st_mtim.tv_sec ||
-                         now.st_mtim.tv_nsec != s->was.st_mtim.tv_nsec))
+    return stat(path, &now) == 0 && now.st_size == was->st_size && now.st_ino == was->st_ino &&
+           now.st_mtim.tv_sec == was->st_mtim.tv_sec && now.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
+}
+
+static bool is_sound(sqlite3 *db, const char *path, const char *check, struct error *err)
+{
+    sqlite3_stmt *row = db_query(db, err, check, "");
+    const char *said = db_row(row, DB_READING, err) ? library_text(row, 0) : NULL;
+    const bool sound = err->status == OK && said && strcmp(said, "ok") == 0;
+    if (err->status == OK && !sound)
+        error_set(err, ERR_CORRUPT, path, NO_OFFSET,
+                  "the catalog is damaged (%.200s): " DB_IMPORT_ANEW, said ? said : "");
+    sqlite3_finalize(row);
+    return sound;
+}
+
+struct join_look *join_source_look(const char *path)
+{
+    struct join_look *look = calloc(1, sizeof(*look));
+    struct error ignored = {.offset = NO_OFFSET};
+    sqlite3 *db = NULL;
+    char *uri = look ? db_uri(path, true) : NULL;
+    /* In WAL mode, and after a kill, reading would write beside it. */
+    if (uri && stat(path, &look->was) == 0 && S_ISREG(look->was.st_mode) && !is_wal(path) &&
+        !has_journal(path, "-journal") &&
+        sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, page_sums_vfs()) ==
+            SQLITE_OK) {
+        page_sums_load(db, "main");
+        look->sound = is_sound(db, path, "PRAGMA main.quick_check(1)", &ignored);
+    }
+    sqlite3_close(db);
+    free(uri);
+    return look;
+}
+
+void join_source_pages(const ckptdb *c, const struct join_source *s, const struct join_look *look,
+                       struct error *err)
+{
+    if (look && look->sound && !s->copy && is_as_it_was(s->path, &look->was))
+        return;
+    is_sound(c->db, s->path, "PRAGMA source.quick_check(1)", err);
+}
+
+void join_source_check(const struct join_source *s, struct error *err)
+{
+    if (s->immutable && (has_journal(s->path, "-wal") || !is_as_it_was(s->path, &s->was)))
         error_set(err, ERR_BUSY, s->path, NO_OFFSET, "%s", DB_BEING_WRITTEN);
 }
 

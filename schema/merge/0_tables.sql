@@ -1,11 +1,14 @@
--- 0_tables.sql - the plan of a merge (1_plan.sql): made once, and filled for each catalog.
+-- 0_tables.sql - the plan of a merge (1_checkpoints.sql to 3_shared.sql): made once, and filled for each catalog.
 CREATE TEMP TABLE merge_checkpoint (
-  id      INTEGER PRIMARY KEY,  -- there
-  path    TEXT NOT NULL UNIQUE, -- here
-  target  INTEGER,              -- id here
-  known   INTEGER NOT NULL,     -- 1: the same path is here; 2: the same files are, at another path
-  taken   INTEGER NOT NULL,     -- its rows replace those that are here
-  same    INTEGER NOT NULL      -- its files are those that are here: so is what is known of their contents
+  id        INTEGER PRIMARY KEY,  -- there
+  path      TEXT NOT NULL UNIQUE, -- here
+  here      INTEGER,              -- id here; NULL: it is new
+  fresh     INTEGER,              -- the id that a new one gets
+  target    INTEGER AS (coalesce(here, fresh)),
+  known     INTEGER NOT NULL,     -- 1: the same path is here; 2: the same files are, at another path
+  taken     INTEGER NOT NULL,     -- its rows replace those that are here
+  same      INTEGER NOT NULL,     -- its files are those that are here: so is what is known of their contents
+  imported  INTEGER NOT NULL      -- there
 );
 
 -- The first files of those whose paths are not here.

@@ -146,6 +146,28 @@ def kills(sources):
         bad += dump("several.db") != dump("whole.db")
         os.unlink("several.db")
     print("kills:", "bad" if bad else "as before or as after")
+    between(sources)
+
+
+def between(sources):
+    """Killed while it waits for the last of several: the checkpoints of the others have names."""
+    run("two.db", "merge", *sources[:2], okay=(0,))
+    count = "SELECT count(*), count(DISTINCT name), sum(name = path) FROM checkpoint"
+    expected = run("two.db", "--list", count, okay=(0,)).stdout
+    lock = sqlite3.connect(sources[2], isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    p = subprocess.Popen([PROGRAM, "-d", "several.db", "merge", *sources], stderr=subprocess.DEVNULL)
+    while p.poll() is None:
+        found = run("several.db", "--readonly", "--list", count, okay=(0, 1, 2, 3, 4, 5)).stdout
+        if found.split("|")[0] == expected.split("|")[0]:
+            break
+        time.sleep(0.01)
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+    lock.close()
+    print("names between:", run("several.db", "--list", count, okay=(0,)).stdout == expected or found)
+    run("several.db", "merge", *sources, okay=(0,))
+    print("named at last:", dump("several.db") == dump("whole.db"))
 
 
 main()

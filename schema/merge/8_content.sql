@@ -1,4 +1,4 @@
--- 3_content.sql - hashes, statistics and what `verify` found: of what is taken, and of what is here with the
+-- 8_content.sql - hashes, statistics and what `verify` found: of what is taken, and of what is here with the
 -- same files.
 INSERT OR IGNORE INTO main._content_hashes(hash)
 SELECT h.hash
