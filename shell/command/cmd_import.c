@@ -232,24 +232,24 @@ const struct command command_import = {
     .name = "import",
     .args = "PATH...",
     .summary = "index the checkpoints under some paths",
-    .help =
-        "Only headers and indexes are read, never weights. Folders are searched; a file\n"
-        "given by name stands for the checkpoint it belongs to. What has not changed\n"
-        "since it was indexed is not opened again. Each problem becomes a row of the view\n"
-        "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
-        "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
-        "see `formats`) give one such issue per folder, and are counted at the end.\n"
-        "A class that pickles name and that is not known is one line, whatever their number:\n"
-        "a row of the table `known_class` says that it is safe, or dangerous.\n"
-        "--json prints the counts and all issues as one object.\n"
-        "PATH can be a file, or the index file of a set, of a web server (https://...): its\n"
-        "header is read in ranges, by libcurl; or hf://ORG/REPO[@REV][/PATH] of the hub, or\n"
-        "s3://BUCKET/PREFIX, which are searched as folders are. --offline forbids all of these.\n"
-        "\n"
-        "  ckptdb import ~/models ~/runs/t5\n"
-        "  ckptdb import --prune ~/runs\n"
-        "  ckptdb import runs/model.ckpt-1000\n"
-        "  ckptdb import https://example.org/m/model.safetensors.index.json",
+    .help = "Only headers and indexes are read, never weights. Folders are searched; a file\n"
+            "given by name stands for the checkpoint it belongs to. What has not changed\n"
+            "since it was indexed is not opened again. Each problem becomes a row of the view\n"
+            "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
+            "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
+            "see `formats`) give one such issue per folder, and are counted at the end.\n"
+            "A class that pickles name and that is not known is one line, whatever their number:\n"
+            "a row of the table `known_class` says that it is safe, or dangerous.\n"
+            "--json prints the counts and all issues as one object.\n"
+            "PATH can be a file, or the index file of a set, of a web server (https://...): its\n"
+            "header is read in ranges, by libcurl; or hf://ORG/REPO[@REV][/PATH] of the hub, or\n"
+            "s3://BUCKET/PREFIX and gs://BUCKET/PREFIX, which are searched as folders are.\n"
+            "--offline forbids all of these.\n"
+            "\n"
+            "  ckptdb import ~/models ~/runs/t5\n"
+            "  ckptdb import --prune ~/runs\n"
+            "  ckptdb import runs/model.ckpt-1000\n"
+            "  ckptdb import https://example.org/m/model.safetensors.index.json",
     .options = import_options,
     .min_args = 1,
     .max_args = -1,

@@ -35,6 +35,13 @@ asked
 try -d :memory: import hf://datasets/org/repo/sub 2>&1 | plain
 try -d :memory: import hf://org/repo@v1.0/sub 2>&1 | plain
 asked
+echo '--- a branch that moves meanwhile: all is of one commit; one that is named need not be asked for'
+try -d :memory: import hf://org/moves hf://org/moves/sub 2>&1 | plain
+grep -c revision log
+rm log
+try -d :memory: import hf://org/repo@b000000000000000000000000000000000000000/sub 2>&1 | plain
+grep -c revision log
+rm log
 echo '--- gated'
 try -d :memory: import hf://org/gated 2>&1 | plain
 mkdir -p "$HOME/.cache/huggingface"

@@ -15,6 +15,8 @@ import threading
 import time
 import urllib.parse
 
+import remote_buckets
+
 folder, ports, log = sys.argv[1:]
 lock = threading.Lock()
 seen = collections.Counter()
@@ -22,7 +24,7 @@ crowds = collections.defaultdict(threading.Event)
 servers = []
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # a body is written behind its headers: it would wait for their delayed ACK
 
@@ -51,6 +53,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         parts = self.path.lstrip("/").split("/", 1)
         if self.server.number == 1 and (parts[0] == "api" or "/resolve/" in self.path):
             return self.hub()
+        if self.server.number == 1 and parts[0] in ("storage", "s3"):
+            return getattr(self, parts[0])(folder, servers[1].server_port)
         mode = getattr(self, "mode_" + parts[0], None) if self.server.number == 1 and len(parts) == 2 else None
         if mode:
             mode(parts[1])
@@ -100,6 +104,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(403)
         if repo == "org/none":
             return self.answer(401)
+        # A branch is a commit, another one whenever org/moves is asked; of these only the first is there.
+        if verb == "revision":
+            commit = 11 if repo != "org/moves" else 10 + self.count()
+            return self.answer(200, json.dumps({"id": repo, "sha": f"{commit:x}".ljust(40, "0")}).encode())
+        if words[3] != "b".ljust(40, "0"):
+            return self.answer(404)
         if verb == "resolve":  # as its large files: from another host, which must not learn the token
             return self.answer(302, Location=f"http://127.0.0.1:{servers[1].server_port}/{below}")
         below = urllib.parse.unquote(below)

@@ -249,22 +249,15 @@ static size_t see_body(char *bytes, size_t one, size_t len, void *context)
 
 /* --- one try --------------------------------------------------------------------------------- */
 
-static const char *environment(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets one meanwhile */
-    return value && *value ? value : NULL;
-}
-
 static void set_limits(const struct libcurl *c, CURL *h)
 {
-    const char *seconds = environment("CKPTDB_TIMEOUT");
+    const char *seconds = fetch_variable("CKPTDB_TIMEOUT");
     const long silent = seconds ? strtol(seconds, NULL, 10) : 0;
     c->set(h, CURLOPT_NOSIGNAL, 1L);
     c->set(h, CURLOPT_CONNECTTIMEOUT,
            silent > 0 && silent < CONNECT_SECONDS ? silent : CONNECT_SECONDS);
     c->set(h, CURLOPT_LOW_SPEED_LIMIT, (long)SILENT_BYTES);
     c->set(h, CURLOPT_LOW_SPEED_TIME, silent > 0 ? silent : SILENT_SECONDS);
-    c->set(h, CURLOPT_FOLLOWLOCATION, 1L);
     c->set(h, CURLOPT_MAXREDIRS, (long)REDIRECTS);
     c->set(h, CURLOPT_TCP_KEEPALIVE, 1L);
     c->set(h, CURLOPT_BUFFERSIZE, 262144L);
@@ -273,9 +266,9 @@ static void set_limits(const struct libcurl *c, CURL *h)
 /* What the program `curl` reads of the environment, beside what its library does. */
 static void set_certificates(const struct libcurl *c, CURL *h)
 {
-    const char *file = environment("CURL_CA_BUNDLE"), *folder = environment("SSL_CERT_DIR");
+    const char *file = fetch_variable("CURL_CA_BUNDLE"), *folder = fetch_variable("SSL_CERT_DIR");
     if (!file)
-        file = environment("SSL_CERT_FILE");
+        file = fetch_variable("SSL_CERT_FILE");
     if (file)
         c->set(h, CURLOPT_CAINFO, file);
     if (folder)
@@ -288,6 +281,12 @@ static bool set_request(const struct libcurl *c, CURL *h, const struct request *
     const bool secure = strncmp(q->url.at, "https:", 6) == 0;
     c->set(h, CURLOPT_USERAGENT, "ckptdb/" CKPTDB_VERSION);
     c->set(h, CURLOPT_URL, q->url.at);
+    /* What is signed for one host, or proves who is asking, is nothing for another. */
+    c->set(h, CURLOPT_FOLLOWLOCATION, q->form.len || q->credentials.len ? 0L : 1L);
+    if (q->form.len) {
+        c->set(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->form.len);
+        c->set(h, CURLOPT_POSTFIELDS, q->form.at);
+    }
     if (q->netrc)
         c->set(h, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
     if (q->credentials.len && (c->set(h, CURLOPT_AWS_SIGV4, q->signing.at) != CURLE_OK ||
@@ -456,11 +455,11 @@ static enum status transfer(const struct request *q, struct exchange *x, struct 
 {
     char why[CURL_ERROR_SIZE] = "";
     CURLcode code = CURLE_OUT_OF_MEMORY;
-    const char *offline = environment("CKPTDB_OFFLINE");
+    const char *offline = fetch_variable("CKPTDB_OFFLINE");
     if (offline && strcmp(offline, "0") != 0)
         return error_set(err, ERR_ARGUMENT, q->path, NO_OFFSET,
                          "on another machine, which --offline (or CKPTDB_OFFLINE) forbids");
-    if (!q->url.at || q->url.failed)
+    if (!q->url.at || q->url.failed || q->form.failed)
         return error_memory_at(err, q->path);
     const struct libcurl *c = library(q->path, err);
     CURL *h = c ? take_handle(c) : NULL;
@@ -503,6 +502,12 @@ enum status fetch_text(const struct request *q, struct text *to, struct reply *r
     return transfer(q, &x, err);
 }
 
+const char *fetch_variable(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets one meanwhile */
+    return value && *value ? value : NULL;
+}
+
 void fetch_escape(struct text *url, const char *text, size_t len, const char *plain)
 {
     for (size_t i = 0; i < len; i++) {
@@ -518,6 +523,7 @@ void fetch_escape(struct text *url, const char *text, size_t len, const char *pl
 void request_release(struct request *q)
 {
     text_release(&q->url);
+    text_release(&q->form);
     for (size_t i = 0; i < sizeof(q->headers) / sizeof(*q->headers); i++)
         text_release(&q->headers[i]);
     text_release(&q->credentials);

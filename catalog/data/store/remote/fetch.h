@@ -4,8 +4,8 @@
  * Connections are kept from one transfer to the next. Answers 429 and 5xx, connections that were reset and
  * bodies that ended early are tried again, a few times, after a growing pause. A server that lies about a
  * length or a range, or that has no ranges, is an ERR_IO that says so. Redirects are followed to http and https
- * only, never from https to http, and what proves who is asking goes to no other host. No message holds a
- * header that was sent.
+ * only, never from https to http, and what proves who is asking goes to no other host: what is signed or posted is
+ * not redirected. No message holds a header that was sent.
  *
  * Any thread may call these at any time.
  */
@@ -23,8 +23,9 @@
 struct request {
     const char *path;        /* as the catalog has it: for messages */
     struct text url;         /* as the server has it, escaped */
+    struct text form;        /* to POST; empty: GET */
     struct text headers[3];  /* "Name: value"; those that are empty are not sent */
-    struct text credentials; /* "KEY:SECRET" to sign with; empty: unsigned */
+    struct text credentials; /* "KEY:SECRET" to sign with, for this host only; empty: unsigned */
     struct text signing;     /* what libcurl signs for: CURLOPT_AWS_SIGV4 */
     bool netrc;              /* ~/.netrc may know this host */
     const char *denied;      /* what to do about an answer 401 or 403; NULL: no advice */
@@ -48,6 +49,9 @@ enum status fetch_range(const struct request *, uint64_t offset, void *to, size_
 
 /* A whole answer of at most `to->limit` bytes; reply->next is the caller's to release. */
 enum status fetch_text(const struct request *, struct text *to, struct reply *, struct error *err);
+
+/* A variable of the environment; NULL if it is not set, or empty. */
+const char *fetch_variable(const char *name);
 
 /* Append text to a URL; all but letters, digits, "-._~" and those of `plain` become %XX. */
 void fetch_escape(struct text *url, const char *text, size_t len, const char *plain);

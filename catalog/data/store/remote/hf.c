@@ -2,10 +2,12 @@
  * hf.c - repositories of the Hugging Face hub.
  *
  *   hf://ORG/REPO[@REVISION]/PATH     hf://datasets/ORG/REPO[@REVISION]/PATH
- *   GET $HF_ENDPOINT/api/models/ORG/REPO/tree/REVISION/FOLDER        what is in a folder, in pages
- *   GET $HF_ENDPOINT/ORG/REPO/resolve/REVISION/PATH                  a file, mostly by a redirect to another host
+ *   GET $HF_ENDPOINT/api/models/ORG/REPO/revision/REVISION         which commit that is
+ *   GET $HF_ENDPOINT/api/models/ORG/REPO/tree/COMMIT/FOLDER        what is in a folder, in pages
+ *   GET $HF_ENDPOINT/ORG/REPO/resolve/COMMIT/PATH                  a file, mostly by a redirect to another host
  *
- * A file's state is its object: the SHA-256 of one that is stored with git-lfs, else git's own name of it.
+ * A file's state is its object: the SHA-256 of one that is stored with git-lfs, else git's own name of it; it is the
+ * same in every commit that does not change it. All is asked of one commit: a branch that moves meanwhile does not matter.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,10 @@
 #include "catalog/base/json.h"
 #include "catalog/data/store/remote/kind.h"
 
-#define TOKEN_BYTES 512
+#define TOKEN_BYTES  512
+#define ANSWER_BYTES ((size_t)16 << 20)
+#define HEX          "0123456789abcdef"
+#define COMMIT_LEN   ((size_t)40)
 
 struct hub_place {
     const char *api; /* "models", "datasets" */
@@ -40,18 +45,12 @@ static struct hub_place hub_place(const char *path)
     return p;
 }
 
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets one meanwhile */
-    return value && *value ? value : NULL;
-}
-
 /* The token of this user: one word; "" if there is none. */
 static void read_token(char out[TOKEN_BYTES])
 {
-    const char *given = variable("HF_TOKEN"), *file = variable("HF_TOKEN_PATH");
-    const char *home = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME"),
-               *user = variable("HOME");
+    const char *given = fetch_variable("HF_TOKEN"), *file = fetch_variable("HF_TOKEN_PATH");
+    const char *home = fetch_variable("HF_HOME"), *cache = fetch_variable("XDG_CACHE_HOME"),
+               *user = fetch_variable("HOME");
     struct text path = {.limit = 8192};
     out[0] = '\0';
     if (file)
@@ -79,7 +78,7 @@ static void read_token(char out[TOKEN_BYTES])
 static void begin_request(struct request *q)
 {
     char token[TOKEN_BYTES];
-    const char *endpoint = variable("HF_ENDPOINT");
+    const char *endpoint = fetch_variable("HF_ENDPOINT");
     text_adds(&q->url, endpoint ? endpoint : "https://huggingface.co");
     while (q->url.len && q->url.at[q->url.len - 1] == '/')
         q->url.at[--q->url.len] = '\0';
@@ -91,12 +90,47 @@ static void begin_request(struct request *q)
         text_addf(&q->headers[0], "Authorization: Bearer %s", token);
 }
 
-static void add_revision(struct request *q, const struct hub_place *p)
+static enum status hub_pin(const char *path, char pin[PIN_MAX], struct error *err)
 {
-    fetch_escape(&q->url, p->revision, p->revision_len, "%");
+    const struct hub_place p = hub_place(path);
+    struct request q = {.path = path};
+    struct text answer = {.limit = ANSWER_BYTES};
+    struct reply reply = {0};
+    struct arena arena = {.err = err};
+    struct error ignored = {0};
+    if (!p.repo_len || !memchr(p.repo, '/', p.repo_len))
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no repository: hf://ORG/REPO is one");
+    if (p.revision_len == COMMIT_LEN && strspn(p.revision, HEX) >= COMMIT_LEN) {
+        memcpy(pin, p.revision, COMMIT_LEN);
+        pin[COMMIT_LEN] = '\0';
+        return OK;
+    }
+    begin_request(&q);
+    text_addf(&q.url, "/api/%s/", p.api);
+    fetch_escape(&q.url, p.repo, p.repo_len, "/");
+    text_adds(&q.url, "/revision/");
+    fetch_escape(&q.url, p.revision, p.revision_len, "%");
+    text_adds(&q.url, "?expand=sha");
+    if (fetch_text(&q, &answer, &reply, err) == OK) {
+        const struct json_value *sha =
+            json_get(json_read_tree((struct bytes){(const uint8_t *)answer.at, answer.len}, &arena,
+                                    &ignored),
+                     "sha");
+        const size_t len = json_type_of(sha) == JSON_STRING ? sha->text.len : 0;
+        if (len && len < PIN_MAX && strspn((const char *)sha->text.at, HEX) == len)
+            memcpy(pin, sha->text.at, len + 1);
+        else
+            error_set(err, ERR_CORRUPT, path, NO_OFFSET, "the hub does not say which commit it is");
+    }
+    text_release(&reply.next);
+    text_release(&answer);
+    request_release(&q);
+    arena_release(&arena);
+    return err->status;
 }
 
-static enum status hub_request(const char *path, struct request *q, struct error *err)
+static enum status hub_request(const char *path, const struct remote_state *is, struct request *q,
+                               struct error *err)
 {
     (void)err;
     const struct hub_place p = hub_place(path);
@@ -104,8 +138,7 @@ static enum status hub_request(const char *path, struct request *q, struct error
     text_addf(&q->url, "/%s", p.web);
     fetch_escape(&q->url, p.repo, p.repo_len, "/");
     text_adds(&q->url, "/resolve/");
-    add_revision(q, &p);
-    text_addc(&q->url, '/');
+    text_addf(&q->url, "%s/", is->pin);
     fetch_escape(&q->url, p.below, strlen(p.below), "/");
     return OK;
 }
@@ -155,14 +188,12 @@ static enum status hub_list(const char *path, struct remote_folder *f, struct er
 {
     const struct hub_place p = hub_place(path);
     struct request q = {.path = path};
-    if (!p.repo_len || !memchr(p.repo, '/', p.repo_len))
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no repository: hf://ORG/REPO is one");
     begin_request(&q);
     const size_t host = q.url.len;
     text_addf(&q.url, "/api/%s/", p.api);
     fetch_escape(&q.url, p.repo, p.repo_len, "/");
     text_adds(&q.url, "/tree/");
-    add_revision(&q, &p);
+    text_adds(&q.url, f->pin);
     if (*p.below)
         text_addc(&q.url, '/');
     fetch_escape(&q.url, p.below, strlen(p.below), "/");
@@ -172,6 +203,9 @@ static enum status hub_list(const char *path, struct remote_folder *f, struct er
 }
 
 const struct remote_kind remote_hub = {
-    .scheme = "hf://", .root = 2, .request = hub_request, .list = hub_list};
-const struct remote_kind remote_hub_data = {
-    .scheme = "hf://datasets/", .root = 2, .request = hub_request, .list = hub_list};
+    .scheme = "hf://", .root = 2, .request = hub_request, .pin = hub_pin, .list = hub_list};
+const struct remote_kind remote_hub_data = {.scheme = "hf://datasets/",
+                                            .root = 2,
+                                            .request = hub_request,
+                                            .pin = hub_pin,
+                                            .list = hub_list};

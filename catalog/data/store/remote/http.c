@@ -6,8 +6,10 @@
 #include "catalog/data/store/remote/kind.h"
 
 /* A URL is taken as it is written; what cannot be sent so is escaped. */
-static enum status http_request(const char *path, struct request *q, struct error *err)
+static enum status http_request(const char *path, const struct remote_state *is, struct request *q,
+                                struct error *err)
 {
+    (void)is;
     (void)err;
     fetch_escape(&q->url, path, strlen(path), "%/:[]!$&'()*+,;=@");
     q->netrc = true;

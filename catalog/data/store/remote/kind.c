@@ -1,13 +1,14 @@
 #include "catalog/data/store/remote/kind.h"
 
 #include <string.h>
+#include <time.h>
 
 #define PAGE_BYTES   ((size_t)64 << 20)
 #define ENTRIES_MOST ((size_t)1 << 20) /* of one folder */
 #define PAGES_MOST   100000            /* of one list, also empty ones */
 
-static const struct remote_kind *const kinds[] = {&remote_http, &remote_https, &remote_hub_data,
-                                                  &remote_hub,  &remote_s3,    NULL};
+static const struct remote_kind *const kinds[] = {
+    &remote_http, &remote_https, &remote_hub_data, &remote_hub, &remote_s3, &remote_gs, NULL};
 
 const struct remote_kind *kind_named(const char *path)
 {
@@ -43,6 +44,12 @@ void remote_add(struct remote_folder *f, const char *name, size_t len, struct re
     e.name = arena_copy(&f->arena, name, len);
     e.tag = arena_copy(&f->arena, e.tag, strlen(e.tag));
     *PUSH(&f->arena, f->entries, f->count, f->space) = e;
+}
+
+int64_t remote_time(const char *text)
+{
+    struct tm tm = {0};
+    return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) : 0;
 }
 
 void remote_pages(struct remote_folder *f, struct request *q, size_t host,

@@ -10,6 +10,14 @@
 #include "catalog/data/store/remote/fetch.h"
 #include "catalog/data/store/store.h"
 
+#define PIN_MAX 80 /* bytes of a pin, with its NUL */
+
+/* Which state of a file is asked for; "" where that is not known. */
+struct remote_state {
+    char tag[TAG_MAX]; /* its own, as a list or an answer said */
+    char pin[PIN_MAX]; /* of all that is around it: remote_kind.pin */
+};
+
 struct remote_entry {
     const char *name;
     bool folder;
@@ -22,6 +30,7 @@ struct remote_entry {
 struct remote_folder {
     struct arena arena; /* its `err` is the caller's */
     const char *path;
+    char pin[PIN_MAX];            /* what it is a list of; "" */
     struct remote_entry *entries; /* sorted by name */
     size_t count, space;
 };
@@ -31,12 +40,17 @@ struct remote_kind {
     unsigned root;      /* components behind it that are no folder of files: 1 of s3://BUCKET/a/b */
     bool tagged;        /* the tags of a list are the entity tags that files are sent with */
     /* What to ask for the bytes of a file. The caller releases the request after a failure, too. */
-    enum status (*request)(const char *path, struct request *, struct error *err);
-    /* All that is in a folder, by remote_add(); NULL: this store cannot say. */
+    enum status (*request)(const char *path, const struct remote_state *, struct request *,
+                           struct error *err);
+    /* What all below the root (kind_root()) of a path is now, by one name: so what is asked for one after the other
+     * belongs together. NULL: there is no such name. */
+    enum status (*pin)(const char *path, char pin[PIN_MAX], struct error *err);
+    /* All that is in a folder, of folder->pin, by remote_add(); NULL: this store cannot say. */
     enum status (*list)(const char *path, struct remote_folder *, struct error *err);
 };
 
-extern const struct remote_kind remote_http, remote_https, remote_hub, remote_hub_data, remote_s3;
+extern const struct remote_kind remote_http, remote_https, remote_hub, remote_hub_data, remote_s3,
+    remote_gs;
 
 /* The kind of store that a path names, or NULL. */
 const struct remote_kind *kind_named(const char *path);
@@ -46,6 +60,9 @@ size_t kind_root(const struct remote_kind *, const char *path);
 
 /* Add an entry of a list. What could lead out of the folder, or break a message, is no name: the error says so. */
 void remote_add(struct remote_folder *, const char *name, size_t len, struct remote_entry);
+
+/* The seconds since 1970 of "2024-01-31T12:00:00Z"; 0: it is no such time. */
+int64_t remote_time(const char *text);
 
 /* Ask for a list, page by page, and have each read into the folder. `next` holds the URL of the next page, if a
  * header names one, and gets it from read() otherwise; it must begin with the first `host` bytes of the request's.

@@ -36,7 +36,7 @@ struct object {
     _Atomic int64_t seen;
     pthread_mutex_t lock; /* for all that follows */
     struct file_identity is;
-    char tag[TAG_MAX];
+    struct remote_state state;
     struct span *spans; /* the newest first */
     unsigned span_count;
     struct {
@@ -227,7 +227,8 @@ void object_names(struct remote_folder *f)
 /* --- what it is ------------------------------------------------------------------------------ */
 
 /* Under its lock. */
-static void set_state(struct object *o, uint64_t size, int64_t modified, const char *tag)
+static void set_state(struct object *o, uint64_t size, int64_t modified, const char *tag,
+                      const char *pin)
 {
     const uint64_t seed = hash_bytes(o->path, strlen(o->path), 1);
     o->is = (struct file_identity){
@@ -236,16 +237,17 @@ static void set_state(struct object *o, uint64_t size, int64_t modified, const c
         .inode = hash_bytes(tag, strlen(tag), seed) >> 1,
         .device = DEVICE,
     };
-    snprintf(o->tag, sizeof(o->tag), "%s", tag);
+    snprintf(o->state.tag, sizeof(o->state.tag), "%s", tag);
+    snprintf(o->state.pin, sizeof(o->state.pin), "%s", pin);
     atomic_store(&o->seen, now_ms());
     atomic_store(&o->known, true);
 }
 
-void object_tell(struct object *o, const struct remote_entry *e)
+void object_tell(struct object *o, const struct remote_entry *e, const char *pin)
 {
     pthread_mutex_lock(&o->lock);
     if (!atomic_load(&o->known))
-        set_state(o, e->size, e->modified, e->tag);
+        set_state(o, e->size, e->modified, e->tag, pin);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -277,6 +279,29 @@ static bool is_unlisted(const struct object *o, struct error *err)
     return unlisted;
 }
 
+/* Under its lock: what the root of its path is now, which is asked once for all that is below it. */
+static void find_pin(struct object *o, struct error *err)
+{
+    const size_t len = kind_root(o->kind, o->path);
+    char *path = strndup(o->path, len);
+    struct object *root = !o->kind->pin   ? NULL
+                          : !o->path[len] ? o
+                          : path          ? object_take(o->kind, path, err)
+                                          : NULL;
+    if (!path)
+        error_memory_at(err, o->path);
+    if (root && root != o)
+        pthread_mutex_lock(&root->lock);
+    if (root && !*root->state.pin)
+        o->kind->pin(root->path, root->state.pin, err);
+    if (root && root != o) {
+        snprintf(o->state.pin, sizeof(o->state.pin), "%s", root->state.pin);
+        pthread_mutex_unlock(&root->lock);
+        object_give(root);
+    }
+    free(path);
+}
+
 const struct remote_folder *object_list(struct object *o, struct error *err)
 {
     pthread_mutex_lock(&o->lock);
@@ -284,7 +309,9 @@ const struct remote_folder *object_list(struct object *o, struct error *err)
         error_set(err, ERR_MISSING, o->path, NO_OFFSET, "no such folder");
     } else if (!o->listed && err->status == OK) {
         o->folder = (struct remote_folder){.arena.err = err, .path = o->path};
-        if (o->kind->list(o->path, &o->folder, err) == OK) {
+        find_pin(o, err);
+        snprintf(o->folder.pin, sizeof(o->folder.pin), "%s", o->state.pin);
+        if (err->status == OK && o->kind->list(o->path, &o->folder, err) == OK) {
             named_sort(o->folder.entries, o->folder.count, sizeof(*o->folder.entries));
             uint64_t names = hash_bytes(o->path, strlen(o->path), 1);
             for (size_t i = 0; i < o->folder.count; i++) {
@@ -307,7 +334,8 @@ const struct remote_folder *object_list(struct object *o, struct error *err)
 
 static enum status check_state(const struct object *o, const struct reply *r, struct error *err)
 {
-    const bool other = o->kind->tagged && *o->tag && *r->tag && strcmp(o->tag, r->tag) != 0;
+    const char *tag = o->state.tag;
+    const bool other = o->kind->tagged && *tag && *r->tag && strcmp(tag, r->tag) != 0;
     return r->size == o->is.size && !other
                ? OK
                : error_set(err, ERR_CHANGED, o->path, NO_OFFSET,
@@ -319,12 +347,12 @@ static enum status fetch_part(struct object *o, uint64_t offset, void *to, size_
                               struct error *err)
 {
     const bool known = atomic_load(&o->known);
-    struct request q = {.path = o->path, .match = known && o->kind->tagged ? o->tag : NULL};
+    struct request q = {.path = o->path, .match = known && o->kind->tagged ? o->state.tag : NULL};
     struct reply r = {0};
-    if (o->kind->request(o->path, &q, err) == OK &&
+    if (o->kind->request(o->path, &o->state, &q, err) == OK &&
         fetch_range(&q, offset, to, len, &r, err) == OK) {
         if (!known)
-            set_state(o, r.size, r.modified, r.tag);
+            set_state(o, r.size, r.modified, r.tag, "");
         else
             check_state(o, &r, err);
     }

@@ -28,8 +28,8 @@ void object_give(struct object *);
 
 /* Ask the server for a file, unless its state is known. `ahead`: how many bytes to read at once. */
 enum status object_ask(struct object *, size_t ahead, struct error *err);
-/* Its state is known from a list. */
-void object_tell(struct object *, const struct remote_entry *);
+/* Its state is known from a list, which is of `pin`. */
+void object_tell(struct object *, const struct remote_entry *, const char *pin);
 struct file_identity object_identity(struct object *);
 
 /* What is in it, as a folder; valid until it is given back. NULL and an error. */

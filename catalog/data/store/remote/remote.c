@@ -116,7 +116,7 @@ static struct object *take_file(const char *path, size_t ahead, struct error *er
     }
     if (err->status == OK && (o = object_take(kind, path, err))) {
         if (e)
-            object_tell(o, e);
+            object_tell(o, e, object_list(around, err)->pin);
         else
             object_ask(o, ahead, err);
     }
@@ -182,8 +182,8 @@ static enum status remote_look(const char *path, enum entry_kind *kind,
 /* --- listing --------------------------------------------------------------------------------- */
 
 static enum status see_entry(const struct remote_kind *kind, const char *folder,
-                             const struct remote_entry *e, struct directory_entry *out,
-                             struct error *err)
+                             const struct remote_entry *e, const char *pin,
+                             struct directory_entry *out, struct error *err)
 {
     struct text path = {0};
     text_addf(&path, "%s/%s", folder, e->name);
@@ -191,7 +191,7 @@ static enum status see_entry(const struct remote_kind *kind, const char *folder,
     if (path.failed)
         error_memory_at(err, folder);
     if (o && kind->list && !e->folder)
-        object_tell(o, e);
+        object_tell(o, e, pin);
     *out = (struct directory_entry){.name = e->name, .kind = e->folder ? ENTRY_FOLDER : ENTRY_FILE};
     if (o)
         out->identity = object_identity(o);
@@ -218,7 +218,8 @@ static enum status remote_list(const char *path, int flags, struct file_identity
     if (o && own)
         *own = object_identity(o);
     for (size_t i = 0; err->status == OK && i < f->count; i++)
-        if (see_entry(kind, path, &f->entries[i], &entry, err) == OK && !see(context, &entry))
+        if (see_entry(kind, path, &f->entries[i], f->pin, &entry, err) == OK &&
+            !see(context, &entry))
             break;
     if (o)
         object_give(o);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "catalog/data/store/remote/kind.h"
 
@@ -23,12 +22,6 @@ struct s3_settings {
 };
 
 /* --- what ~/.aws and the environment say ------------------------------------------------------ */
-
-static const char *s3_variable(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets one meanwhile */
-    return value && *value ? value : NULL;
-}
 
 static void set_unless_set(char out[VALUE_BYTES], const char *value)
 {
@@ -85,7 +78,7 @@ static void read_aws_file(struct s3_settings *s, const char *variable, const cha
                           const char *section)
 {
     struct text path = {.limit = 8192};
-    const char *given = s3_variable(variable), *home = s3_variable("HOME");
+    const char *given = fetch_variable(variable), *home = fetch_variable("HOME");
     if (given)
         text_adds(&path, given);
     else if (home)
@@ -97,15 +90,15 @@ static void read_aws_file(struct s3_settings *s, const char *variable, const cha
 static void read_settings(struct s3_settings *s)
 {
     char section[256];
-    const char *profile = s3_variable("AWS_PROFILE");
+    const char *profile = fetch_variable("AWS_PROFILE");
     *s = (struct s3_settings){0};
-    set_unless_set(s->key, s3_variable("AWS_ACCESS_KEY_ID"));
-    set_unless_set(s->secret, *s->key ? s3_variable("AWS_SECRET_ACCESS_KEY") : NULL);
-    set_unless_set(s->token, *s->key ? s3_variable("AWS_SESSION_TOKEN") : NULL);
-    set_unless_set(s->region, s3_variable("AWS_REGION"));
-    set_unless_set(s->region, s3_variable("AWS_DEFAULT_REGION"));
-    set_unless_set(s->endpoint, s3_variable("AWS_ENDPOINT_URL_S3"));
-    set_unless_set(s->endpoint, s3_variable("AWS_ENDPOINT_URL"));
+    set_unless_set(s->key, fetch_variable("AWS_ACCESS_KEY_ID"));
+    set_unless_set(s->secret, *s->key ? fetch_variable("AWS_SECRET_ACCESS_KEY") : NULL);
+    set_unless_set(s->token, *s->key ? fetch_variable("AWS_SESSION_TOKEN") : NULL);
+    set_unless_set(s->region, fetch_variable("AWS_REGION"));
+    set_unless_set(s->region, fetch_variable("AWS_DEFAULT_REGION"));
+    set_unless_set(s->endpoint, fetch_variable("AWS_ENDPOINT_URL_S3"));
+    set_unless_set(s->endpoint, fetch_variable("AWS_ENDPOINT_URL"));
     struct s3_settings files = {0};
     read_aws_file(&files, "AWS_SHARED_CREDENTIALS_FILE", "credentials",
                   profile ? profile : "default");
@@ -167,10 +160,12 @@ static const char *bucket_of(const char *path, size_t *len, const char **key)
     return bucket;
 }
 
-static enum status s3_request(const char *path, struct request *q, struct error *err)
+static enum status s3_request(const char *path, const struct remote_state *is, struct request *q,
+                              struct error *err)
 {
     size_t len, host;
     const char *key, *bucket = bucket_of(path, &len, &key);
+    (void)is;
     (void)err;
     begin_request(q, bucket, len, &host);
     text_addc(&q->url, '/');
@@ -258,12 +253,6 @@ static const char *member(struct s3_texts *t, const char *name, struct text *out
     return out->len ? out->at : "";
 }
 
-static int64_t time_of(const char *text)
-{
-    struct tm tm = {0};
-    return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) : 0;
-}
-
 /* An element's name is that of the folder, and then the entry's. */
 static void add_listed(struct remote_folder *f, const struct s3_list *l, struct s3_texts *t,
                        const char *name_is, struct remote_entry e)
@@ -294,7 +283,7 @@ static void read_page(struct remote_folder *f, const void *context, const struct
     t.escaped = strstr(at, "<EncodingType>url</EncodingType>");
     while (f->arena.err->status == OK && next_element(&at, "Contents", &t.element)) {
         struct remote_entry e = {.size = strtoull(member(&t, "Size", &t.value), NULL, 10)};
-        e.modified = time_of(member(&t, "LastModified", &t.value));
+        e.modified = remote_time(member(&t, "LastModified", &t.value));
         e.tag = member(&t, "ETag", &t.tag);
         add_listed(f, l, &t, "Key", e);
     }
