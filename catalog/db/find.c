@@ -10,7 +10,7 @@
  *   ./gpt/100         relative path          org/repo            in a Hugging Face cache
  *   gpt/100           last components        gpt@100:model.pt    RUN@STEP, one of its files
  *   repo              end of a name          runs/gpt            a run: its latest step
- *   sft/checkpoint-3  a step's folder: its model
+ *   sft/checkpoint-3  a step's folder: its model       ./model.index   one of its files: a shard, an index
  *
  * Any other name may still be a path that leads to a checkpoint by a symbolic link.
  */
@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "catalog/base/nearest.h"
+#include "catalog/db/ids.h"
 #include "catalog/db/statement.h"
 
 #define ROWS                                                                                       \
@@ -44,6 +45,9 @@
 static const char by_id[] = ROWS "c.id = ?1";
 static const char by_name[] = ROWS "n.name = ?1";
 static const char by_path[] = ROWS "c.path = ?1";
+/* Such as the index of a TensorFlow checkpoint, whose path is a prefix. */
+static const char by_file[] = ROWS "c.id IN (SELECT id" ID_OWNER " FROM main._files WHERE path = ?1"
+                                   " AND role IN ('data', 'index'))" IN_ORDER;
 static const char by_suffix[] = ROWS "substr(c.path, -length(?1) - 1) = '/' || ?1" IN_ORDER;
 static const char by_step[] = ROWS NAMED_BY("c.run") " AND c.step = ?3 AND " HAS_ITEM("c") IN_ORDER;
 static const char by_latest[] =
@@ -186,11 +190,11 @@ static bool search_here(struct search *s, const char *name)
 {
     char *path = catalogued_path(name);
     bool settled = path && (search_text(s, by_path, path) || search_text(s, by_run, path) ||
-                            search_text(s, by_folder, path));
+                            search_text(s, by_folder, path) || search_text(s, by_file, path));
     char *real = settled || s->err->status != OK ? NULL : realpath(name, NULL);
     settled = settled || (real && (!path || strcmp(real, path) != 0) &&
                           (search_text(s, by_path, real) || search_text(s, by_run, real) ||
-                           search_text(s, by_folder, real)));
+                           search_text(s, by_folder, real) || search_text(s, by_file, real)));
     free(real);
     free(path);
     return settled;

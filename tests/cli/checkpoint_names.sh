@@ -83,3 +83,9 @@ echo '{}' >refused.safetensors
 : >empty.npy
 "$CKPTDB_BIN" import refused.safetensors empty.npy 2>&1
 for each in refused.safetensors ./empty.npy "$PWD/empty.npy" fused.safetensors; do "$CKPTDB_BIN" tensors "$each"; done
+echo "--- a file of a set is the set, and need not be catalogued"
+mkdir set && cp "$TESTS"/fixtures/tf_bundle/y_two_shards/model* set && "$CKPTDB_BIN" -d file.db import set
+for each in set/model.ckpt-1000.index ./set/model.ckpt-1000.data-00001-of-00002 model.ckpt-1000.index; do
+    "$CKPTDB_BIN" -d file.db ls --columns name,path "$each"
+    "$CKPTDB_BIN" -d :memory: tensors "$each" | cut -f 2-4
+done
