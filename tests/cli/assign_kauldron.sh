@@ -159,3 +159,19 @@ try star_neighbours c_step m_stars '{}' "p['*'].a" step "q['**'].a" step "r['*']
 try star_last c_star m_stars '{}' "p['*']" params.w
 tree m_star_leaf p/\*/a p/w
 try star_leaf c_step m_star_leaf '{}' "p['*'].a" step
+# With ignore_ options it writes to the neighbours, too: they keep that, unless they have something of their own, later.
+tree m_beside p/\*/a p/w/a p/w/b
+tree c_beside p/\*/a p/w/a p/w/b
+tree c_lacking p/\*/a
+try star_own c_beside m_beside "$(ignore '' '"**.z"')" p p
+try star_lacking c_lacking m_beside "$(ignore '' '"**"')" p p
+try star_beside_ignored c_beside m_beside "$(ignore '"**.a"' '"**"')" p p
+try star_beside_partly c_beside m_beside "$(ignore '"w.a"' '"**"')" p p
+tree c_before p/\*/a p/\!/a
+try star_before c_before c_before "$(ignore '' '"**"')" p p
+tree m_deep_star p/q/\*/a/b p/q/w/c/b p/v
+try star_deep m_deep_star m_deep_star "$(ignore '' '"**"')" p p
+tree m_two_stars p/\*\*/a p/w/x/a
+tree m_stars_alone p/\*\*/a p/v
+try stars m_two_stars m_two_stars "$(ignore '' '"**"')" p p
+try stars_alone m_stars_alone m_stars_alone "$(ignore '' '"**"')" p p

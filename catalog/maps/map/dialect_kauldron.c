@@ -81,29 +81,99 @@ static bool is_replaced(struct loader *l, const struct entry *e, struct map_text
     return false;
 }
 
-/* Index the model's leaves that stand beside a subtree named `*`, by their parent. */
+/* Whether the model has a subtree `star` beside `name`, the end of a place. */
+static bool is_beside(struct loader *l, struct map_text place, struct map_text name,
+                      const char *star)
+{
+    text_reset(&l->key);
+    text_add(&l->key, place.at, place.len - name.len);
+    text_adds(&l->key, star);
+    const uint64_t node = kauldron_node_at(&l->new, (struct map_text){l->key.at, l->key.len});
+    return node && node < NODE_LEAF &&
+           map_compare(name, (struct map_text){star, strlen(star)}) != 0;
+}
+
+/* Index the model's nodes that stand beside a subtree named `*` or `**`, by their parent; leaves beside `*` once
+ * more. */
 static bool index_beside_star(struct loader *l)
 {
     const struct map_tree *model = &l->task->target;
-    struct map_text part;
-    bool added;
+    struct map_text part, parent;
+    bool added = true;
     for (size_t i = 0; i < model->count; i++) {
         const struct map_leaf *leaf = &model->leaf[i];
-        const struct map_text parent = kauldron_above(leaf->name, &part);
-        text_reset(&l->key);
-        text_add(&l->key, leaf->name.at, leaf->name.len - part.len);
-        if (!text_addc(&l->key, '*'))
-            return false;
-        const uint64_t node = kauldron_node_at(&l->new, (struct map_text){l->key.at, l->key.len});
-        if (!parent.at || !node || node >= NODE_LEAF ||
-            (leaf->kind != MAP_TENSOR && leaf->kind != MAP_NULL))
-            continue;
-        uint64_t *beside = strmap_add(&l->beside_star, parent.at, parent.len, &added);
-        if (!beside)
-            return false;
-        *beside = i;
+        for (struct map_text place = leaf->name; place.at; place = parent) {
+            parent = kauldron_above(place, &part);
+            uint64_t *value = strmap_add(&l->seen, place.at, place.len, &added);
+            if (!value)
+                return false;
+            if (!added)
+                break;
+            const bool star = is_beside(l, place, part, "*");
+            const bool entered =
+                place.len == leaf->name.len && (leaf->kind == MAP_TENSOR || leaf->kind == MAP_NULL);
+            if (!parent.at || (!star && (entered || !is_beside(l, place, part, "**"))))
+                continue;
+            if (star && entered) {
+                if (!(value = strmap_add(&l->beside_star, parent.at, parent.len, &added)))
+                    return false;
+                *value = i;
+            }
+            if (!(value = strmap_add(&l->neighbours, parent.at, parent.len, &added)))
+                return false;
+            *PUSH(&l->task->arena, l->neighbour, l->neighbour_count, l->neighbour_space) =
+                (struct neighbour){.name = part, .next = (size_t)*value};
+            *value = l->neighbour_count;
+        }
     }
     return true;
+}
+
+/* Whether all neighbours of a key of `rest`, with `after` behind it, take something of their own after what the
+ * original writes to them, too. */
+static bool neighbours_recover(struct loader *l, const struct entry *e, struct map_text rest,
+                               struct map_text key, struct map_text after, uint64_t first)
+{
+    const size_t before = (size_t)(key.at - rest.at);
+    struct map_text origin;
+    for (size_t i = (size_t)first; i; i = l->neighbour[i - 1].next) {
+        const struct map_text name = l->neighbour[i - 1].name;
+        struct text text = {0};
+        text_add(&text, rest.at, before);
+        text_add(&text, name.at, name.len);
+        text_addc(&text, '/');
+        text_add(&text, after.at, after.len);
+        const struct map_text own = map_keep(l->task, &text);
+        const struct map_leaf *leaf = own.at && kauldron_origin_of(l, e, own, &origin)
+                                          ? kauldron_leaf_at(&l->task->source, &l->old, origin)
+                                          : NULL;
+        if (key.len != 1 || map_compare(name, key) < 0 ||
+            ((!leaf || leaf->kind != MAP_TENSOR || kauldron_is_ignored(l, &l->restored, own)) &&
+             !is_replaced(l, e, own)))
+            return false;
+    }
+    return true;
+}
+
+/* What star_fault() does not find: the original writes to neighbours of a key, and they keep that. */
+static struct map_text neighbour_fault(struct loader *l, const struct entry *e,
+                                       const struct map_leaf *leaf, struct map_text rest)
+{
+    struct map_text part, place = leaf->name;
+    for (struct map_text above = rest; above.at;) {
+        above = kauldron_above(above, &part);
+        place = kauldron_above(place, &part);
+        const bool glob = part.len && part.len <= 2 && memcmp(part.at, "**", part.len) == 0;
+        const char *after = part.at + part.len + 1;
+        const uint64_t *first = glob && after < rest.at + rest.len
+                                    ? strmap_get(&l->neighbours, place.at, place.len)
+                                    : NULL;
+        if (first && !neighbours_recover(
+                         l, e, rest, part,
+                         (struct map_text){after, (size_t)(rest.at + rest.len - after)}, *first))
+            return kauldron_glob_error(l, part);
+    }
+    return (struct map_text){0};
 }
 
 /* The original writes by the printed path, where it takes a key `*` on the way for all keys: it
@@ -158,6 +228,8 @@ static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_
         o->what = kauldron_is_ignored(l, &l->restored, rest) ? OWN : MAPPED;
     if (o->what == MAPPED && l->beside_star.count)
         o->error = star_fault(l, leaf, rest);
+    if (o->what == MAPPED && !o->error.at && l->neighbour_count)
+        o->error = neighbour_fault(l, o->entry, leaf, rest);
     if (needed && l->model.error.at)
         o->error = l->model.error;
     else if (needed && !kauldron_is_ignored(l, &l->model, rest))
@@ -488,6 +560,8 @@ static void kauldron_settle(struct map_task *t)
     strmap_release(&l.written);
     strmap_release(&l.targets);
     strmap_release(&l.beside_star);
+    strmap_release(&l.neighbours);
+    strmap_release(&l.seen);
     strmap_release(&l.old);
     strmap_release(&l.new);
 }

@@ -55,6 +55,12 @@ struct entry {
     size_t next; /* entry with the same target, index + 1; 0: none */
 };
 
+/* A child of a node of the model that has a subtree `*` or `**`, too. */
+struct neighbour {
+    struct map_text name;
+    size_t next; /* of the same node, index + 1; 0: none */
+};
+
 struct loader {
     struct map_task *task;
     struct strmap old, new; /* nodes */
@@ -65,8 +71,13 @@ struct loader {
     struct entry *entry; /* in the order of application: phase, then ord */
     size_t entries;
     struct strmap beside_star; /* a model's node to one of its leaves beside a subtree `*` */
-    struct strmap targets;     /* place to the first entry that writes there, index + 1 */
-    size_t at_root;            /* the same for the root */
+    struct strmap
+        neighbours; /* a model's node to its children beside such a subtree: the last, index + 1 */
+    struct strmap seen; /* nodes that were looked at for that */
+    struct neighbour *neighbour;
+    size_t neighbour_count, neighbour_space;
+    struct strmap targets; /* place to the first entry that writes there, index + 1 */
+    size_t at_root;        /* the same for the root */
     /* The entries at or above a leaf: scratch space of decide() */
     const struct entry **over;
     size_t over_space;
@@ -114,6 +125,7 @@ void kauldron_filters_release(struct filters *f);
 bool kauldron_is_ignored(struct loader *l, struct filters *f, struct map_text rest);
 struct map_text kauldron_unwanted_key(struct loader *l, const char *what, struct map_text rest,
                                       const char *option);
+struct map_text kauldron_glob_error(struct loader *l, struct map_text key);
 /* The place in the source that a rule maps to `rest` below its new path; false: the rule takes
  * a slice, and `rest` is not in it. */
 bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text rest,

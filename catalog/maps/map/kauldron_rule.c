@@ -86,6 +86,14 @@ struct map_text kauldron_unwanted_key(struct loader *l, const char *what, struct
                    what, key.at, option);
 }
 
+struct map_text kauldron_glob_error(struct loader *l, struct map_text key)
+{
+    return map_say(l->task,
+                   "error: the original takes the key '%.*s' for a glob, and writes to its "
+                   "neighbours, too",
+                   (int)key.len, key.at);
+}
+
 /* --- names that a rule takes ------------------------------------------------------------- */
 
 bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text rest,

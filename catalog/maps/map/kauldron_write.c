@@ -218,10 +218,7 @@ static bool is_alone(struct loader *l, struct entry *e, size_t i, struct map_tex
                         key.at ? key.at : ""));
     }
     if (!alone)
-        e->write_error = map_say(l->task,
-                                 "error: the original takes the key '%s' for a glob, and writes to "
-                                 "its neighbours, too",
-                                 part->len == 1 ? "*" : "**");
+        e->write_error = kauldron_glob_error(l, star);
     return alone;
 }
 
