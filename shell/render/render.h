@@ -34,8 +34,10 @@ struct render {
     const char *null_text;  /* .nullvalue; NULL: as the mode has it */
     unsigned screen;        /* columns of the terminal; 0: does not matter */
     int columns;
-    char **names;     /* as printed */
-    size_t *widths;   /* of columns, in the window before; 0 at first */
+    char **names;   /* as printed */
+    size_t *widths; /* of columns, in the window before; 0 at first */
+    int ending_of; /* the column of names, if `ending` bytes at their ends are the same and are cut first */
+    size_t ending;
     bool *numeric;    /* columns with a number in the window: these are whole or left out */
     struct text text; /* bytes of the cells */
     struct cell *cells;

@@ -56,24 +56,30 @@ static void put_spaces(FILE *out, size_t count)
 }
 
 /* Print a cell and its padding. If it is too wide, names and paths are cut on the left,
- * because their ends say most; text with blanks is cut on the right. */
+ * because their ends say most, and at an end that all names have; text with blanks is cut on the right. */
 static void put_cell(struct render *r, int column, const char *at, size_t len, size_t width,
                      bool right)
 {
     size_t room = r->widths[column], begin = 0, end = len;
     bool given = column < WIDTHS_MAX && r->width_given[column] > 0;
     bool cuts = width > room && (r->screen || given), prose = memchr(at, ' ', len);
-    if (cuts) {
-        begin = prose ? 0 : text_tail(at, len, room - 1);
-        end = prose ? text_head(at, len, room - 1) : len;
-        width = text_width(at + begin, end - begin) + 1;
+    const size_t ending = column == r->ending_of && len > r->ending ? r->ending : 0;
+    if (cuts && prose) {
+        end = text_head(at, len, room - 1);
+    } else if (cuts) {
+        end = len - ending;
+        const size_t left = room - (ending ? 1 : 0);
+        if (text_width(at, end) > left)
+            begin = text_tail(at, end, left - 1);
     }
+    if (cuts)
+        width = text_width(at + begin, end - begin) + (begin > 0) + (end < len);
     size_t pad = room > width ? room - width : 0;
     fputc(' ', r->out);
     put_spaces(r->out, right ? pad : 0);
-    fputs(cuts && !prose ? "…" : "", r->out);
+    fputs(begin > 0 ? "…" : "", r->out);
     fwrite(at + begin, 1, end - begin, r->out);
-    fputs(cuts && prose ? "…" : "", r->out);
+    fputs(end < len ? "…" : "", r->out);
     put_spaces(r->out, right ? 0 : pad);
     fputc(' ', r->out);
 }
@@ -287,6 +293,32 @@ static size_t telling_width(const struct render *r, int column)
     return ends ? most : NAME_MOST;
 }
 
+/* Where names are cut so far that their ends do not tell them apart, find the end that all have: it goes first. */
+static void find_ending(struct render *r)
+{
+    const char *end = NULL;
+    r->ending = 0;
+    if (!r->cut)
+        return;
+    for (r->ending_of = 0; r->ending_of < r->columns; r->ending_of++)
+        if (strcmp(r->names[r->ending_of], "name") == 0)
+            break;
+    if (r->ending_of == r->columns || r->widths[r->ending_of] >= telling_width(r, r->ending_of))
+        return;
+    for (size_t i = 0; i < r->rows; i++) {
+        const struct cell *c = &r->cells[i * (size_t)r->columns + (size_t)r->ending_of];
+        const char *at = cell_at(r, c) + c->len;
+        size_t same = 0;
+        while (end && same < c->len && same < r->ending &&
+               at[-1 - (ptrdiff_t)same] == end[-1 - (ptrdiff_t)same])
+            same++;
+        r->ending = end ? same : c->len;
+        end = at;
+    }
+    while (r->ending && (*(end - r->ending) & 0xc0) == 0x80)
+        r->ending--;
+}
+
 /* Shorten names as far as they stay different, and not below `fair`. */
 static bool shorten_names(struct render *r, size_t fair)
 {
@@ -487,6 +519,7 @@ void grid_window(struct render *r, bool last)
                 narrow_once(r);
             put_header(r, style);
         }
+        find_ending(r);
         put_rows(r, style);
     }
     if (last)

@@ -24,7 +24,8 @@ put("safe/run.pt", "transformers.training_args TrainingArguments", "accelerate.u
 for i, name in enumerate("posix system;os popen;nt system;subprocess Popen;builtins exec;__builtin__ eval;builtins __import__;builtins getattr;"
                          "socket create_connection;shutil rmtree;importlib import_module;ctypes CDLL;webbrowser open;runpy run_path;pty spawn;"
                          "code InteractiveConsole;sys exit;operator attrgetter;torch.serialization os.system;"
-                         "torch.optim.lr_scheduler warnings.sys.exit;pathlib PosixPath.unlink;torch.hub load".split(";")):
+                         "torch.optim.lr_scheduler warnings.sys.exit;pathlib PosixPath.unlink;torch.hub load;"
+                         "commands Popen;commands call;urllib2 urlopen;httplib HTTPConnection;itertools imap;thread start_new_thread".split(";")):
     put(f"bad/{i:02}.pt", name)
 for i in range(3):
     put(f"own/{i}.pt", "my.model Net", "my.model Net.Inner", "my.models Net")

@@ -239,6 +239,7 @@ static const struct {
     /* names and calls */
     CASE("cos\nsystem\n.", "os.system"),
     CASE("c__builtin__\nset\n.", "builtins.set"),
+    CASE("ccommands\nPopen\n.", "subprocess.Popen"),
     CASE("cnumpy._core.multiarray\nx\n.", "numpy.core.multiarray.x"),
     CASE("\x8c\x02os\x8c\x06system\x93.", "os.system"),
     CASE("cos\nsystem\nK\x01\x85R.", "call(os.system! (1))"),

@@ -71,8 +71,8 @@ struct loader {
     struct entry *entry; /* in the order of application: phase, then ord */
     size_t entries;
     struct strmap beside_star; /* a model's node to one of its leaves beside a subtree `*` */
-    struct strmap
-        neighbours; /* a model's node to its children beside such a subtree: the last, index + 1 */
+    /* A model's node to its children beside such a subtree: the last, index + 1 */
+    struct strmap neighbours;
     struct strmap seen; /* nodes that were looked at for that */
     struct neighbour *neighbour;
     size_t neighbour_count, neighbour_space;

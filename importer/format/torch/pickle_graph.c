@@ -252,11 +252,33 @@ static void do_quoted(struct machine *m)
 
 /* --- names ------------------------------------------------------------------------------ */
 
+/* Python writes the names of Python 2 up to protocol 2, which is torch.save's, and reads them back as today's. */
 static const struct {
     const char *old, *today;
 } modules[] = {
     {"__builtin__", "builtins"},
     {"copy_reg", "copyreg"},
+    {"commands", "subprocess"},
+    {"thread", "_thread"},
+    {"urllib2", "urllib.request"},
+    {"robotparser", "urllib.robotparser"},
+    {"httplib", "http.client"},
+    {"cookielib", "http.cookiejar"},
+    {"Cookie", "http.cookies"},
+    {"BaseHTTPServer", "http.server"},
+    {"SimpleHTTPServer", "http.server"},
+    {"CGIHTTPServer", "http.server"},
+    {"SocketServer", "socketserver"},
+    {"xmlrpclib", "xmlrpc.client"},
+    {"SimpleXMLRPCServer", "xmlrpc.server"},
+    {"DocXMLRPCServer", "xmlrpc.server"},
+    {"anydbm", "dbm"},
+    {"whichdb", "dbm"},
+    {"dbhash", "dbm.bsd"},
+    {"dumbdbm", "dbm.dumb"},
+    {"gdbm", "dbm.gnu"},
+    {"cPickle", "pickle"},
+    {"_winreg", "winreg"},
     {"torch.tensor", "torch._tensor"},
     {"numpy._core", "numpy.core"},
     {"numpy._core.multiarray", "numpy.core.multiarray"},

@@ -89,8 +89,8 @@ struct pickle_oddity {
     uint64_t offset; /* of the opcode */
 };
 
-/* A class or function by name. Old names are replaced by present ones: "__builtin__" by
- * "builtins", "copy_reg" by "copyreg", "numpy._core" by "numpy.core". */
+/* A class or function by name. Names of Python 2's modules are replaced by today's ("__builtin__" by
+ * "builtins", "commands" by "subprocess"), "numpy._core" by "numpy.core". */
 struct pickle_global {
     const char *name; /* "module.name", NUL-terminated; may hold anything else */
     size_t len, module_len;
