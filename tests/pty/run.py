@@ -691,6 +691,23 @@ def case_long_names_leave_room_for_sizes(t):
     s.expect("state, ")
 
 
+def case_names_in_a_narrow_table_stay_different(t):
+    names = [f"model.layers.{i}.mlp.up_proj.weight" for i in range(3)]
+    for step in 10, 20:
+        os.makedirs(t.path(f"run/checkpoint-{step}"))
+        with open(t.path(f"run/checkpoint-{step}/model.safetensors"), "wb") as out:
+            header = json.dumps({name: {"dtype": "F32", "shape": [3], "data_offsets": [12 * i, 12 * i + 12]}
+                                 for i, name in enumerate(names)}).encode()
+            out.write(struct.pack("<Q", len(header)) + header + 3 * struct.pack("<3f", -step / 8123, step / 79, float("nan")))
+    s = t.ready(columns=75)
+    s.line(".import .")
+    s.expect(PROMPT)
+    s.line(".stats run")
+    s.expect(r"│ name +│ step │ mean +│ std +│ min +│ max +│ l2 +│ nans │")
+    for i in range(3):
+        s.expect(rf"│ (model|…)[a-z.]*\.{i}… +│ +10 │")
+
+
 def case_adapters_fit_the_screen(t):
     runs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/real/torch/trainer/data")
     s = t.shell("tree", os.path.join(runs, "lora-run@10"), columns=80)
