@@ -93,40 +93,47 @@ static bool is_beside(struct loader *l, struct map_text place, struct map_text n
            map_compare(name, (struct map_text){star, strlen(star)}) != 0;
 }
 
+/* Index a place at or above leaf i of the model, if it is beside a subtree `*` or `**`. */
+static bool index_place(struct loader *l, size_t i, struct map_text place)
+{
+    const struct map_leaf *leaf = &l->task->target.leaf[i];
+    struct map_text part;
+    const struct map_text parent = kauldron_above(place, &part);
+    const bool star = is_beside(l, place, part, "*");
+    const bool entered =
+        place.len == leaf->name.len && (leaf->kind == MAP_TENSOR || leaf->kind == MAP_NULL);
+    uint64_t *value;
+    bool added;
+    if (!parent.at || (!star && (entered || !is_beside(l, place, part, "**"))))
+        return true;
+    if (star && entered) {
+        if (!(value = strmap_add(&l->beside_star, parent.at, parent.len, &added)))
+            return false;
+        *value = i;
+    }
+    if (!(value = strmap_add(&l->neighbours, parent.at, parent.len, &added)))
+        return false;
+    *PUSH(&l->task->arena, l->neighbour, l->neighbour_count, l->neighbour_space) =
+        (struct neighbour){.name = part, .next = (size_t)*value};
+    *value = l->neighbour_count;
+    return true;
+}
+
 /* Index the model's nodes that stand beside a subtree named `*` or `**`, by their parent; leaves beside `*` once
  * more. */
 static bool index_beside_star(struct loader *l)
 {
     const struct map_tree *model = &l->task->target;
-    struct map_text part, parent;
-    bool added = true;
-    for (size_t i = 0; i < model->count; i++) {
-        const struct map_leaf *leaf = &model->leaf[i];
-        for (struct map_text place = leaf->name; place.at; place = parent) {
-            parent = kauldron_above(place, &part);
-            uint64_t *value = strmap_add(&l->seen, place.at, place.len, &added);
-            if (!value)
-                return false;
-            if (!added)
-                break;
-            const bool star = is_beside(l, place, part, "*");
-            const bool entered =
-                place.len == leaf->name.len && (leaf->kind == MAP_TENSOR || leaf->kind == MAP_NULL);
-            if (!parent.at || (!star && (entered || !is_beside(l, place, part, "**"))))
-                continue;
-            if (star && entered) {
-                if (!(value = strmap_add(&l->beside_star, parent.at, parent.len, &added)))
-                    return false;
-                *value = i;
-            }
-            if (!(value = strmap_add(&l->neighbours, parent.at, parent.len, &added)))
-                return false;
-            *PUSH(&l->task->arena, l->neighbour, l->neighbour_count, l->neighbour_space) =
-                (struct neighbour){.name = part, .next = (size_t)*value};
-            *value = l->neighbour_count;
-        }
+    struct map_text part;
+    bool good = true;
+    for (size_t i = 0; i < model->count && good; i++) {
+        bool added = true;
+        for (struct map_text place = model->leaf[i].name; place.at && added && good;
+             place = kauldron_above(place, &part))
+            good = strmap_add(&l->seen, place.at, place.len, &added) &&
+                   (!added || index_place(l, i, place));
     }
-    return true;
+    return good;
 }
 
 /* Whether all neighbours of a key of `rest`, with `after` behind it, take something of their own after what the
