@@ -54,8 +54,6 @@ static const struct table of_catalog[] = {
     {0},
 };
 
-/* The histogram's inner edges are `edge` and so on, `bin` apart. The first bin begins at `min`, the last
- * ends at `max`. */
 static const struct table of_one[] = {
     CHECKPOINTS,
     {"dtype", "wddd",
@@ -64,17 +62,21 @@ static const struct table of_one[] = {
     {"tensor", "ntwwddwwd",
      "SELECT name, name AS node, dtype, shape, elements, nbytes, storage, file, offset FROM tensor"
      " WHERE checkpoint_id = ?1"},
-    {"stats", "ddddddddddddn",
-     "SELECT tensor_id & 16777215 AS ord, min, max, mean, std, l2, zeros, nans, infs, subnormals,"
-     " histogram ->> '$.edges[1]' AS edge,"
-     " (histogram ->> '$.edges[2]') - (histogram ->> '$.edges[1]') AS bin,"
-     " histogram ->> '$.counts' AS counts FROM stats WHERE checkpoint_id = ?1 ORDER BY tensor_id"},
     {"file", "nwd", "SELECT path, role, size FROM file WHERE checkpoint_id = ?1 ORDER BY id"},
     {"metadata", "nn",
      "SELECT key, substr(value, 1, 4096) AS value FROM metadata WHERE checkpoint_id = ?1"},
     ISSUES,
     {0},
 };
+
+/* The histogram's inner edges are `edge` and so on, `bin` apart. The first bin begins at `min`, the last
+ * ends at `max`. */
+static const struct table statistics = {
+    "stats", "dddrrrddddrrn",
+    "SELECT tensor_id & 16777215 AS ord, min, max, mean, std, l2, zeros, nans, infs, subnormals,"
+    " histogram ->> '$.edges[1]' AS edge,"
+    " (histogram ->> '$.edges[2]') - (histogram ->> '$.edges[1]') AS bin,"
+    " histogram ->> '$.counts' AS counts FROM stats WHERE checkpoint_id = ?1 ORDER BY tensor_id"};
 
 /* Tensors that were read (`far`) are equal or differ. */
 static const char difference_sql[] =
@@ -113,8 +115,8 @@ static const struct table of_two[] = {
 
 /* --- the page's parts --------------------------------------------------------------------------- */
 
-/* When it was made, and from what. */
-static void put_about(struct session *s, struct page *p, const char *kind)
+/* When it was made, from what, and whether statistics come later. */
+static void put_about(struct session *s, struct page *p, const char *kind, int64_t checkpoint)
 {
     sqlite3_stmt *now = session_prepare(s, "SELECT strftime('%Y-%m-%d %H:%M:%S', 'now')", "");
     page_facts(p, "about");
@@ -122,6 +124,11 @@ static void put_about(struct session *s, struct page *p, const char *kind)
     page_fact(p, "made", session_row(s, now) ? session_text(now, 0) : "");
     page_fact(p, "version", ckptdb_version());
     page_fact(p, "catalog", s->in_memory ? "" : s->catalog);
+    page_fact(p, "statistics",
+              session_number(s, "SELECT EXISTS (SELECT 1 FROM stats WHERE checkpoint_id = ?1)", "i",
+                             checkpoint)
+                  ? "known"
+                  : "");
     sqlite3_finalize(now);
 }
 
@@ -179,11 +186,15 @@ static void put_page(struct session *s, struct sink *sink, const int64_t *ids,
     struct page *p = page_begin(sink);
     if (!p)
         return;
-    put_about(s, p, ids[1] ? "two" : ids[0] ? "one" : "catalog");
+    put_about(s, p, ids[1] ? "two" : ids[0] ? "one" : "catalog", ids[0]);
     if (ids[0])
         page_tree(p, tree);
     for (const struct table *t = ids[1] ? of_two : ids[0] ? of_one : of_catalog; t->name; t++)
         page_rows(p, t->name, t->kinds, session_prepare(s, t->sql, "ii", ids[0], ids[1]));
+    page_later(p);
+    if (ids[0] && !ids[1])
+        page_rows(p, statistics.name, statistics.kinds,
+                  session_prepare(s, statistics.sql, "i", ids[0]));
     page_end(p);
 }
 

@@ -105,24 +105,26 @@ class WordColumn {
   }
 }
 
-// Numbers; NaN is NULL.
+// Numbers, of which `digits` count; NaN is NULL.
 class NumberColumn {
-  constructor() {
+  constructor(digits = 17) {
+    this.digits = digits;
     this.blocks = [];
     this.rows = 0;
   }
   add(bytes, rows) {
-    this.blocks.push(bytes);
+    const copy = bytes.slice().buffer; // where numbers may begin
+    this.blocks.push([bytes.length < rows * 8 ? new Float32Array(copy) : new Float64Array(copy), rows]);
     this.rows += rows;
   }
   finish() {
-    const all = new Uint8Array(this.rows * 8);
+    this.numbers = new Float64Array(this.rows);
     let at = 0;
-    for (const bytes of this.blocks) {
-      all.set(bytes, at);
-      at += bytes.length;
+    for (const [numbers, rows] of this.blocks) {
+      if (numbers.length < rows) this.numbers.fill(numbers[0], at, at + rows);
+      else this.numbers.set(numbers, at);
+      at += rows;
     }
-    this.numbers = new Float64Array(all.buffer);
     this.blocks = null;
   }
   get(row) {
@@ -130,7 +132,7 @@ class NumberColumn {
   }
 }
 
-const COLUMN_KINDS = { n: NameColumn, w: WordColumn, d: NumberColumn };
+const COLUMN_KINDS = { n: () => new NameColumn(), w: () => new WordColumn(), d: () => new NumberColumn(), r: () => new NumberColumn(7) };
 
 // {name: {rows, columns: {name: column}}}
 function decodeTables(bytes) {
@@ -140,7 +142,7 @@ function decodeTables(bytes) {
     const columns = [], table = { rows: 0, columns: {} };
     for (let count = reader.varint(); count > 0; count--) {
       const called = reader.text(), kind = String.fromCharCode(reader.take(1)[0]);
-      columns.push((table.columns[called] = new COLUMN_KINDS[kind]()));
+      columns.push((table.columns[called] = COLUMN_KINDS[kind]()));
     }
     for (let rows; (rows = reader.varint()); table.rows += rows)
       for (const column of columns) column.add(reader.take(reader.varint()), rows);
@@ -157,8 +159,8 @@ function fromBase64(text) {
   return bytes;
 }
 
-async function loadTables() {
-  const element = document.getElementById('data'), bytes = fromBase64(element.textContent.trim());
+async function loadTables(part) {
+  const element = document.getElementById(part), bytes = fromBase64(element.textContent.trim());
   element.remove();
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return decodeTables(new Uint8Array(await new Response(stream).arrayBuffer()));

@@ -56,6 +56,9 @@ class Grid {
     this.rows = this.given = rows;
     this.active = 0;
     this.scroller.scrollTop = 0;
+    this.renew();
+  }
+  renew() {
     if (this.sorted) this.arrange();
     this.draw();
   }

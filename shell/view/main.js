@@ -10,14 +10,19 @@ function head(about, page) {
 
 async function begin() {
   const state = document.getElementById('state'), main = document.getElementById('main');
+  const whole = new Promise((done) => { document.addEventListener('DOMContentLoaded', done); }); // the rest of the file is still read
   try {
-    const tables = await loadTables();
+    const tables = await loadTables('data');
     const about = Object.fromEntries(rowsOf(tables.about).map(({ key, value }) => [key, value]));
-    const page = { catalog: catalogPage, one: onePage, two: twoPage }[about.kind](tables);
+    const page = { catalog: catalogPage, one: onePage, two: twoPage }[about.kind](tables, about);
     head(about, page);
     main.replaceChildren(...page.content.filter(Boolean));
     document.documentElement.dataset.ready = 'true';
+    await whole;
+    page.later?.(await loadTables('later'));
+    document.documentElement.dataset.complete = 'true';
   } catch (error) {
+    main.prepend(state);
     state.textContent = `The data of this page cannot be read (${error.message}): it was cut short, or the browser is too old.`;
   }
 }

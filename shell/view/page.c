@@ -81,6 +81,11 @@ static void add_counted(struct text *t, const char *string, size_t len)
     text_add(t, string, len);
 }
 
+static bool is_number(char kind)
+{
+    return kind == 'd' || kind == 'r';
+}
+
 /* --- cells ------------------------------------------------------------------------------------ */
 
 static void put_name(struct column *c, const char *name, size_t len)
@@ -114,12 +119,33 @@ static void put_word(struct page *p, struct column *c, const char *word, size_t 
     add_counted(&c->cells, word, len);
 }
 
+/* Give the numbers of a block as few bytes as say the same, or enough. */
+static void narrow(struct column *c, unsigned rows)
+{
+    float narrowed[PAGE_BLOCK];
+    bool good = true, alike = true;
+    for (unsigned i = 0; i < rows && good; i++) {
+        double number;
+        memcpy(&number, c->cells.at + i * sizeof(number), sizeof(number));
+        narrowed[i] = (float)number;
+        good = (double)narrowed[i] == number || isnan(number) ||
+               (c->kind == 'r' && isnormal(narrowed[i]));
+        alike &= narrowed[i] == narrowed[0] || (isnan(narrowed[i]) && isnan(narrowed[0]));
+    }
+    if (!good)
+        return;
+    text_reset(&c->cells);
+    text_add(&c->cells, (const char *)narrowed, (alike ? 1 : rows) * sizeof(*narrowed));
+}
+
 static void finish_block(struct page *p)
 {
     struct text head = {0};
     text_varint(&head, p->rows);
     for (unsigned i = 0; i < p->columns && p->rows; i++) {
         struct column *c = &p->column[i];
+        if (is_number(c->kind) && text_str(&c->cells))
+            narrow(c, p->rows);
         text_varint(&head, c->cells.len);
         send(p, &head);
         send(p, &c->cells);
@@ -139,7 +165,7 @@ static void put(struct page *p, const char *text, double number)
     memcpy(&bits, &number, sizeof(bits));
     if (c->kind == 'n')
         put_name(c, text ? text : "", len);
-    else if (c->kind == 'd')
+    else if (is_number(c->kind))
         text_le(&c->cells, bits, sizeof(bits));
     else if (text)
         put_word(p, c, text, len);
@@ -223,7 +249,8 @@ void page_rows(struct page *p, const char *table, const char *kinds, sqlite3_stm
     begin_table(p, table, kinds, column_name, stmt);
     while (p->sink->err.status == CKPTDB_OK && session_row(s, stmt))
         for (int i = 0; kinds[i]; i++) {
-            const char *text = kinds[i] == 'd' ? NULL : (const char *)sqlite3_column_text(stmt, i);
+            const char *text =
+                is_number(kinds[i]) ? NULL : (const char *)sqlite3_column_text(stmt, i);
             const bool null = sqlite3_column_type(stmt, i) == SQLITE_NULL;
             if (kinds[i] == 't')
                 put(p, NULL, p->shown[module_tree_shown(p->tree, text ? text : "")]);
@@ -278,11 +305,10 @@ struct page *page_begin(struct sink *sink)
     return p;
 }
 
-void page_end(struct page *p)
+/* End a stream, and write what stands behind it. */
+static void end_stream(struct page *p, const char *behind)
 {
     struct text end = {0};
-    if (!p)
-        return;
     end_table(p);
     text_varint(&end, 0);
     send(p, &end);
@@ -290,7 +316,20 @@ void page_end(struct page *p)
     while (p->sink->err.status == CKPTDB_OK && deflate(&p->zlib, Z_FINISH) != Z_STREAM_END)
         send_packed(p);
     send_packed(p);
-    text_adds(&p->sink->pending, page_tail);
+    text_adds(&p->sink->pending, behind);
+}
+
+void page_later(struct page *p)
+{
+    end_stream(p, page_middle);
+    deflateReset(&p->zlib);
+}
+
+void page_end(struct page *p)
+{
+    if (!p)
+        return;
+    end_stream(p, page_tail);
     deflateEnd(&p->zlib);
     free(p->shown);
     free(p);

@@ -3,7 +3,7 @@
  * together at build time, and between them the rows, compressed (zlib) and in base64. So no byte
  * of a name is ever read as HTML.
  *
- * The stream is tables, then a varint 0 (varints are LEB128; a text is a varint, its length, and its bytes):
+ * There are two streams: with the first the page opens, the second has what may come later. Each is tables, then a varint 0 (varints are LEB128; a text is a varint, its length, and its bytes):
  *
  *   table   text name; varint number of columns; of each: text name, a byte, its kind; blocks; varint 0
  *   block   varint number of rows (at most PAGE_BLOCK); each column as a text
@@ -12,7 +12,8 @@
  *
  *   'n'     names: varint bytes in common with the one before (the first of a block: 0), text the rest
  *   'w'     words: varint 0: NULL; 1: a text follows, the next of the table's column; k + 2: the k-th of these
- *   'd'     numbers: 8 bytes, a float64, little-endian; NaN: NULL
+ *   'd'     numbers, little-endian; NaN: NULL. 8 bytes each: float64; 4 each: float32; 4: one for all of the block
+ *   'r'     the same, rounded to what a float32 holds where that is in its range
  *
  * tests/fixtures/view_page.py reads it, too.
  */
@@ -25,10 +26,12 @@
 #define PAGE_BLOCK 1024
 
 /* What is put around the data (page.sh). */
-extern const char page_head[], page_tail[];
+extern const char page_head[], page_middle[], page_tail[];
 
 /* A page that is being written. Failures are the sink's. NULL: no memory. */
 struct page *page_begin(struct sink *);
+/* The tables that follow are of the second stream. Once. */
+void page_later(struct page *);
 /* Nothing more is written to it. Frees. */
 void page_end(struct page *);
 

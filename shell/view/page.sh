@@ -1,5 +1,5 @@
 #!/bin/sh
-# page.sh - print page.html as two C strings: what is before the data, and what is after it (page.h).
+# page.sh - print page.html as three C strings: what is before, between and after its two parts of data (page.h).
 #
 # A line @STYLE@ or @SCRIPTS@ is replaced by the files; @STYLE_HASH@ and @SCRIPTS_HASH@ by their digests: by
 # these alone the page lets a style or a script run.
@@ -20,7 +20,7 @@ part() { # FIRST LAST: the lines of page.html between two that hold these
         case $line in
         @STYLE@) printf '%s\n' "$style" ;;
         @SCRIPTS@) printf '%s\n' "$scripts" ;;
-        @DATA@) ;;
+        @DATA@ | @LATER@) ;;
         *) printf '%s\n' "$line" ;;
         esac
     done | sed "s|@STYLE_HASH@|$(digest "$style")|; s|@SCRIPTS_HASH@|$(digest "$scripts")|"
@@ -34,4 +34,5 @@ array() { # NAME
 
 echo '#include "shell/view/page.h"'
 part '<!doctype' @DATA@ | array page_head
-part @DATA@ '<\/html>' | array page_tail
+part @DATA@ @LATER@ | array page_middle
+part @LATER@ '<\/html>' | array page_tail

@@ -15,7 +15,7 @@ const textColumn = (title, width, column, more = {}) =>
   ({ title, width, node: (row) => (column.get(row) ? named(column.get(row)) : ''), sort: (row) => column.get(row) ?? '', hint: (row) => visible(column.get(row) ?? ''), ...more });
 const tensorColumn = (column) => textColumn('name', 0, column, { least: 300, node: (row) => named(column.get(row)) });
 const numberColumn = (title, width, column, text = wholeText) =>
-  ({ title, width, right: true, text: (row) => text(column.get(row)), sort: (row) => column.get(row), hint: (row) => (text === shortReal ? realText(column.get(row), 17) : wholeText(column.get(row))) });
+  ({ title, width, right: true, text: (row) => text(column.get(row)), sort: (row) => column.get(row), hint: (row) => (text === shortReal ? realText(column.get(row), column.digits) : wholeText(column.get(row))) });
 
 // A box that filters a grid by a regular expression over a text of each row. `also(row)`: another condition.
 class Search {
@@ -239,8 +239,7 @@ function tensorDetails(t, stats, statsRow, row) {
 }
 
 function statsColumns(stats, statsRow) {
-  if (!stats.rows) return [];
-  const c = stats.columns, of = (k) => ({ get: (row) => (statsRow[row] < 0 ? NaN : c[k].get(statsRow[row])) });
+  const of = (k) => ({ get digits() { return stats.columns[k].digits; }, get: (row) => (statsRow[row] < 0 ? NaN : stats.columns[k].get(statsRow[row])) });
   const small = (row) => {
     const picture = statsRow[row] >= 0 && histogramOf(stats, statsRow[row]);
     return picture ? histogramPicture(picture, { width: 90, height: 22, small: true }) : '';
@@ -254,17 +253,22 @@ function checkpointFacts(c) {
     ...(Number.isNaN(c.stored) ? [] : [['stored', bytesText(c.stored), wholeText(c.stored)]]), ['state', named(c.state)]]);
 }
 
-function onePage(tables) {
-  const checkpoint = rowsOf(tables.checkpoint)[0], m = tables.tree.columns, t = tables.tensor.columns, stats = tables.stats;
+function onePage(tables, about) {
+  const checkpoint = rowsOf(tables.checkpoint)[0], m = tables.tree.columns, t = tables.tensor.columns, stats = { columns: { min: {}, max: {}, mean: {}, std: {} } }; // they come later
   const dtypes = tables.dtype.columns.dtype.different(), color = colorsOf(dtypes);
   const statsRow = new Int32Array(tables.tensor.rows).fill(-1);
-  for (let row = 0; row < stats.rows; row++) statsRow[stats.columns.ord.get(row)] = row;
+  const later = (more) => {
+    Object.assign(stats, more.stats);
+    for (let row = 0; row < stats.rows; row++) statsRow[stats.columns.ord.get(row)] = row;
+    grid.renew();
+    if (!details.hidden) grid.open(grid.selected);
+  };
   const details = h('aside', { class: 'details', 'aria-label': 'Tensor', 'aria-live': 'polite', hidden: true });
   const grid = new Grid({ label: 'Tensors', count: tables.tensor.rows, empty: 'No tensor', open: (row) => {
     details.hidden = false;
     details.replaceChildren(...tensorDetails(t, stats, statsRow, row).filter(Boolean));
   }, columns: [tensorColumn(t.name), textColumn('dtype', 95, t.dtype), textColumn('shape', 120, t.shape), numberColumn('parameters', 105, t.elements, countText),
-    numberColumn('bytes', 85, t.nbytes, bytesText), ...statsColumns(stats, statsRow),
+    numberColumn('bytes', 85, t.nbytes, bytesText), ...(about.statistics ? statsColumns(stats, statsRow) : []),
     { title: 'place', width: 200, node: (row) => named(placeText(t, row)), hint: (row) => visible(t.file.get(row) ?? ''), sort: (row) => t.offset.get(row) }] });
   const tree = new Tree({ label: 'Modules', depth: m.depth.numbers, name: (row) => m.label.get(row), open: (row) => tensors.narrow(row), columns: [
     numberColumn('tensors', 80, m.tensors), numberColumn('parameters', 100, m.parameters, countText), numberColumn('bytes', 90, m.nbytes, bytesText),
@@ -275,7 +279,7 @@ function onePage(tables) {
     color: (row) => color(m.dtype.get(row)), open: (row) => tensors.narrow(row) }) });
   const facts = tables.metadata, f = facts.columns, files = tables.file.columns;
   return {
-    title: checkpoint.name, sub: checkpoint.path,
+    title: checkpoint.name, sub: checkpoint.path, later,
     content: [
       checkpointFacts(checkpoint),
       h('div', { class: 'pair' },

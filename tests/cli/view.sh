@@ -14,6 +14,9 @@ for step in (1, 2):
 # More different shapes than a column remembers as words, twice, and others between them.
 shapes = [[n, 0] + [10**9 + n] * 50 for n in range(9000)]
 save("words.safetensors", [(f"{turn}{n:05}", "U8", shape, b"") for turn in "ab" for n, shape in enumerate(shapes)])
+# A number that no float32 holds, beside others.
+with open("odd.json", "w", encoding="utf-8") as f:
+    f.write('{"ckptdb": "names", "tensors": {"a": {"dtype": "uint8", "shape": [16777217]}, "b": {"dtype": "uint8", "shape": [3]}}}')
 save("many.safetensors", [(f"block.{i}.{k}", "U8", [i % 7], bytes(i % 7)) for i in range(1500) for k in "qkv"])
 PY
 "$CKPTDB_BIN" import . 2>&1
@@ -23,10 +26,11 @@ echo '-- the rows are those of the views'
 "$CKPTDB_BIN" view >catalog.html
 "$CKPTDB_BIN" view many.safetensors >many.html
 "$CKPTDB_BIN" view words.safetensors >words.html
+"$CKPTDB_BIN" view odd.json >odd.html
 "$CKPTDB_BIN" view hostile.safetensors >hostile.html
 "$CKPTDB_BIN" view run@2 -o - >two.html
 cat >compare.py <<'PY'
-import json, subprocess, os, sys
+import json, struct, subprocess, os, sys
 from view_page import read
 def sql(text):
     return json.loads(subprocess.run([os.environ["CKPTDB_BIN"], "--json", text], capture_output=True, text=True).stdout)
@@ -35,12 +39,14 @@ def compare(what, page, columns, view):
     for row in rows:
         row.update({k: v or None for k, v in row.items() if k in ("run", "item", "checkpoint")})
     asked = sql(f"SELECT {columns} FROM {view}")
+    for row in asked: # to seven digits
+        row.update({k: struct.unpack("f", struct.pack("f", v))[0] for k, v in row.items() if k in ("mean", "std", "l2")})
     print(what, len(rows), "rows", "equal" if rows == asked else "differ")
-pages = {name: read(open(name + ".html").read()) for name in ("catalog", "many", "words", "hostile", "two")}
+pages = {name: read(open(name + ".html").read()) for name in ("catalog", "many", "words", "odd", "hostile", "two")}
 compare("checkpoints", pages["catalog"]["checkpoint"], "id, name, path, format, run, step, state, tensors, parameters, nbytes, stored", "checkpoint ORDER BY id")
 compare("disk", pages["catalog"]["disk"], "run, folder, files, bytes", "disk")
 compare("issues", pages["catalog"]["issue"], "severity, code, checkpoint, path, message", "issue")
-for name in ("many", "words", "hostile", "two"):
+for name in ("many", "words", "odd", "hostile", "two"):
     c = pages[name]["checkpoint"][0]["id"]
     compare(name, pages[name]["tensor"], "name, dtype, shape, elements, nbytes, storage, file, offset", f"tensor WHERE checkpoint_id = {c}")
     tree = sql(f"SELECT sum(nbytes) AS n, count(*) AS t FROM tensor WHERE checkpoint_id = {c}")[0]
