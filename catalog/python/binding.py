@@ -34,7 +34,7 @@ static void (*const native_transient)(void *);
 CALLBACKS = """
 extern "Python" {
     bool python_signals(void);
-    void python_progress(void *, const char *, uint64_t, uint64_t);
+    bool python_progress(void *, const char *, uint64_t, uint64_t);
     void python_say(void *, const char *);
     void python_issue(void *, const struct ckptdb_issue *);
     bool python_mapped(void *, const struct ckptdb_mapped *);

@@ -145,7 +145,8 @@ void native_progress(void *context, const char *doing, uint64_t done, uint64_t t
         (done != total && at - __atomic_load_n(&call->told, __ATOMIC_RELAXED) < PROGRESS_NS))
         return;
     __atomic_store_n(&call->told, at, __ATOMIC_RELAXED);
-    call->progress(call->handle, doing, done, total);
+    if (!call->progress(call->handle, doing, done, total))
+        __atomic_store_n(&call->asked, 1, __ATOMIC_RELAXED);
 }
 
 void native_say(void *context, const char *line)

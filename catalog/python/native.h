@@ -43,8 +43,8 @@ void native_rows_free(struct native_rows *);
  * that called native_call_begin(), where alone Python's signal handlers run. */
 struct native_call {
     bool (*signals)(void); /* Python's handlers raised something */
-    /* Both may be NULL; they are given `handle`. */
-    void (*progress)(void *handle, const char *doing, uint64_t done, uint64_t total);
+    /* Both may be NULL; they are given `handle`. Where `progress` returns false, the work ends. */
+    bool (*progress)(void *handle, const char *doing, uint64_t done, uint64_t total);
     void (*say)(void *handle, const char *line);
     void *handle;
     int asked;

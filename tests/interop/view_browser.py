@@ -182,7 +182,8 @@ def make():
     save("wild.safetensors", [(f"{''.join(rng.choices('abcdefghij', k=6))}.{i:07}.{rng.getrandbits(24):x}", "F32", [1 + i % 5], rng.randbytes(4 * (1 + i % 5)))
                               for i in range(1000000)])
     subprocess.run([CKPTDB, "import", "."], check=True, stderr=subprocess.DEVNULL)
-    subprocess.run([CKPTDB, "stats", "run@3", "wild.safetensors"], check=True, capture_output=True)
+    for name in ("run@3", "wild.safetensors"):
+        subprocess.run([CKPTDB, "stats", name], check=True, capture_output=True)
 
 
 def contrast(page, element):

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -234,6 +235,7 @@ class Reading(Case):
                 self.assertEqual(ck[name][...].tobytes(), array.tobytes(), (ck, name))
 
     def test_wrong_indexes(self):
+        self.assertRaises(AttributeError, setattr, self.checkpoint()["step"], "shape", (1,))
         t = self.checkpoint()["enc/layer_0/kernel"]
         for index in (6, (0, 4), (0, 0, 0), (Ellipsis, Ellipsis), "a", [0, 1], 1.0, True, -7):
             with self.assertRaises(IndexError, msg=index):
@@ -283,6 +285,13 @@ class Reading(Case):
         with self.assertRaises(ckptdb.Changed) as caught:
             t[...]
         self.assertIn("model.safetensors", caught.exception.source)
+        for ask in (t.hash, t.sha256, t.stats):
+            with self.assertRaises(ckptdb.Changed) as caught, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ask()
+            self.assertIn("model.safetensors", caught.exception.source)
+        with self.assertWarnsRegex(RuntimeWarning, "model.safetensors.* changed"):
+            self.db.hash(ck)
         os.unlink(self.file)
         with self.assertRaises(ckptdb.Error):
             ck["step"][...]
@@ -477,6 +486,26 @@ class Asking(Case):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
         self.assertEqual(self.db.sql("SELECT 1").fetchone(), (1,))
+
+    def test_progress_that_raises(self):
+        """ends the work, and is what the call raises."""
+        def tell(*_):
+            raise TimeoutError("now")
+        watch = ckptdb.calls.Watch()
+        watch.begin(tell)
+        watch.call.told = 0
+        ckptdb.calls.lib.native_progress(watch.call, b"x", 1, 2)
+        self.assertTrue(ckptdb.calls.lib.native_stop(watch.call))
+        self.assertRaises(TimeoutError, ckptdb.calls.raised)
+        self.assertRaises(TimeoutError, self.db.hash, self.checkpoint(), progress=tell)
+        self.assertEqual(len(self.db.hash(self.db["model.safetensors"], progress=lambda *_: None).fetchall()), 1)
+
+    def test_checkpoints_of_another_catalog(self):
+        ck = self.checkpoint()
+        with ckptdb.open(":memory:") as other:
+            other.index(self.file)
+            self.assertRaises(ckptdb.Argument, other.diff, ck, ck)
+        self.assertEqual(len(self.db.diff(ck, pickle.loads(pickle.dumps(ck))).fetchall()), len(ck))
 
     def test_pictures_escape(self):
         write(self.file, {"<script>alert(1)</script>": np.zeros(3, "f4")})

@@ -93,11 +93,12 @@ def python_signals() -> bool:
     return False
 
 
-@_callback()
-def python_progress(handle: Any, doing: Any, done: int, total: int) -> None:
+@_callback(False)
+def python_progress(handle: Any, doing: Any, done: int, total: int) -> bool:
     watch = ffi.from_handle(handle)
     if watch.tell:
         watch.tell(errors.text(doing), done, total)
+    return True
 
 
 @_callback()

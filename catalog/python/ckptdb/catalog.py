@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import warnings
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
@@ -237,6 +238,9 @@ class Catalog:
 
     def _id(self, name: Named) -> int:
         if isinstance(name, Checkpoint):
+            paths = {p and os.path.abspath(p) for p in (self.path, name.catalog.path)}
+            if name.catalog is not self and (len(paths) > 1 or None in paths):
+                raise errors.Argument(f"{name!r} is of another catalog")
             return name.id
         ids, count = ffi.new("int64_t[1]"), ffi.new("size_t *")
         with self._using() as db:
@@ -320,6 +324,8 @@ class Catalog:
             options = calls.new("ckptdb_content_options", checkpoints=listed, count=len(ids), **fields)
             last = ffi.NULL if function == lib.ckptdb_verify else good
             calls.call(function, db, options, last, said=self._watch.said)
+            if last and not good[0]:
+                warnings.warn("\n".join(self._watch.said), RuntimeWarning, stacklevel=3)
         return ids
 
     def _of(self, sql: str, ids: Sequence[int]) -> Rows:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import mmap as maps
+import operator
 import os
 import re
 import sys
@@ -115,12 +116,18 @@ class Tensor:
         range, pieces, chunks, inline or none.
     """
 
-    __slots__ = ("shape", "_listing", "_at", "_opened", "__weakref__")
+    __slots__ = ("_shape", "_listing", "_at", "_opened", "__weakref__")
 
     def __init__(self, listing: "Listing", kind: "Kind", at: int) -> None:
-        self.shape, self._listing, self._at = kind.shape, listing, at # thousands are made: no more than is needed
+        self._shape, self._listing, self._at = kind.shape, listing, at # thousands are made: no more than is needed
 
     # --- what it is ---------------------------------------------------------------------------
+
+    if TYPE_CHECKING:
+        @property
+        def shape(self) -> Tuple[int, ...]: ...
+    else:
+        shape = property(operator.attrgetter("_shape")) # in C: it is asked of thousands
 
     @property
     def name(self) -> str:
@@ -310,8 +317,7 @@ class Tensor:
 
     def hash(self) -> str:
         """The hash of its contents, as the column `hash` has it; computed, of this tensor alone, if it is not known."""
-        row = self._owner.catalog.sql("SELECT coalesce(hash, tensor_hash(id)) FROM tensor WHERE id = ?",
-                                      [self._catalogued()]).fetchone()
+        row = self._asked("SELECT coalesce(hash, tensor_hash(id)) FROM tensor WHERE id = ?")
         if not row or row[0] is None:
             raise errors.Missing(f"{self.name}: it has no bytes, or strings")
         return str(row[0])
@@ -319,12 +325,24 @@ class Tensor:
     def sha256(self) -> str:
         """SHA-256 of its elements: C order, little-endian; those narrower than a byte, and blocks, as stored."""
         if self.id is not None:
-            row = self._owner.catalog.sql("SELECT tensor_sha256(?)", [self.id]).fetchone()
+            row = self._asked("SELECT tensor_sha256(?)")
             if not row or row[0] is None:
                 raise errors.Missing(f"{self.name}: it has no bytes")
             return str(row[0])
         with self._using() as tensor:
             return self._stream_sha256(tensor)
+
+    def _asked(self, sql: str) -> Optional[Tuple[Any, ...]]:
+        try:
+            return self._owner.catalog.sql(sql, [self._catalogued()]).fetchone()
+        except errors.Error:
+            self._whole() # SQL says only that it cannot be read: this says why, by its class
+            raise
+
+    def _whole(self) -> None:
+        """Raise what reading all of it raises."""
+        with self._using() as tensor:
+            self._stream_sha256(tensor)
 
     def _stream_sha256(self, tensor: Any) -> str:
         made, at, length = ffi.new("ckptdb_stream **"), ffi.new("void **"), ffi.new("size_t *")
@@ -349,6 +367,7 @@ class Tensor:
             rows = self._owner.catalog.sql(ask, [self._catalogued()])
             row = rows.fetchone()
         if not row:
+            self._whole()
             raise errors.Missing(f"{self.name}: a tensor of {self.dtype_name} has no statistics")
         return dict(zip(rows.columns, row))
 
