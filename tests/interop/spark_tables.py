@@ -196,6 +196,36 @@ def twin(item):
     return spark.index_one(item)
 
 
+def twin_content(item):
+    from ckptdb import spark
+    return spark.content_one(*item)
+
+
+def known(ckptdb, path):
+    """What tasks have found out about the contents of a catalog."""
+    with ckptdb.open(path, "r") as db:
+        check(f"whole: {path}", db.sql("PRAGMA integrity_check").fetchall() == [("ok",)])
+        return [sorted(db.sql(ask).fetchall(), key=repr) for ask in (
+            "SELECT name, hash FROM checkpoint", "SELECT checkpoint_id, name, hash FROM tensor", "SELECT * FROM stats",
+            "SELECT checkpoint, name, file, offset, code, message FROM damage", "SELECT checkpoint, quick, findings FROM verification")]
+
+
+def twice(ckptdb, pool, target):
+    """hash, stats and verify: what four tasks at once leave, and one more behind them, is what one leaves."""
+    from ckptdb import spark
+    once = target.replace(".db", "-once.db")
+    shutil.copy(target, once)
+    for what in ("hash", "stats", "verify"):
+        spark.content_one(once, what)
+        before = known(ckptdb, target)
+        pool.map(twin_content, [(target, what)] * 4, chunksize=1)
+        at_once = known(ckptdb, target)
+        twin_content((target, what))
+        check(f"{what}: tasks at once", at_once == known(ckptdb, once) != before)
+        check(f"{what}: a task again", known(ckptdb, target) == at_once)
+    os.unlink(once)
+
+
 def workers(spark, ckptdb, at):
     """index, hash, stats, verify; each may run twice."""
     folders = [os.path.join(REAL, f) for f in ("safetensors", "orbax", "tf")]
@@ -213,8 +243,9 @@ def workers(spark, ckptdb, at):
     target = os.path.join(at, "twins.db")
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         reports = pool.map(twin, [(folders[0], target)] * 4, chunksize=1)
-    with ckptdb.open(target, "r") as db:
-        check("tasks at once", len(db) == first[0].added and db.sql("PRAGMA integrity_check").fetchall() == [("ok",)], reports)
+        with ckptdb.open(target, "r") as db:
+            check("tasks at once", len(db) == first[0].added and db.sql("PRAGMA integrity_check").fetchall() == [("ok",)], reports)
+        twice(ckptdb, pool, target)
     check("nothing is left beside", [n for n in os.listdir(at) if n.startswith("twins")] == ["twins.db"], os.listdir(at))
     pattern = os.path.join(out, "*.db")
     hashes = ckptdb.spark.hash(spark, pattern)

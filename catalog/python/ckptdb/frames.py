@@ -89,6 +89,8 @@ def typed(rows: "Rows", i: int, field: "pyarrow.Field") -> Any:
     """A column of the present batch, of the field's type."""
     import pyarrow as pa
     column, count = rows._batch.column[i], rows._batch.rows
+    if column.kinds == 1 << NULL:
+        return pa.nulls(count, field.type)
     if column.kinds & 1 << NULL and column.kinds & ~(1 << NULL) in (1 << INTEGER, 1 << REAL):
         numbers = np.frombuffer(ffi.buffer(column.numbers, count * 8), np.int64 if column.kinds & 1 << INTEGER else np.float64)
         absent = np.frombuffer(ffi.buffer(column.types, count), np.uint8) == NULL
