@@ -139,3 +139,14 @@ import says
 differ | diff before - | cut -d"$(printf '\t')" -f 1
 echo "--- of an adapter's step only the weights are an adapter"
 "$CKPTDB_BIN" --list "SELECT checkpoint, kind, count(*) FROM adapter GROUP BY 1, 2"
+echo "--- model and optimizer in several files each, each set by its index"
+mkdir -p sharded/checkpoint-7
+for item in model optimizer; do
+    for file in "$TESTS"/fixtures/safetensors_index/y_two/*; do
+        name=$(basename "$file")
+        sed "s/model-0/$item-0/g" "$file" >"sharded/checkpoint-7/${name/model/$item}"
+    done
+done
+import sharded
+names 'sharded/*'
+for name in sharded@7 sharded@7:optimizer sharded@latest; do echo "$ $name: $(first $name)"; done
