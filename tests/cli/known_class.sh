@@ -20,7 +20,9 @@ for folder in "safe", "bad", "own":
 put("safe/run.pt", "transformers.training_args TrainingArguments", "accelerate.utils.dataclasses DistributedType",
     "omegaconf.dictconfig DictConfig", "pytorch_lightning.utilities.parsing AttributeDict", "numpy float64",
     "numpy.dtypes Float64DType", "datetime datetime", "argparse Namespace", "pathlib PosixPath",
-    "torch.optim.lr_scheduler LambdaLR", "torch.optim.adamw AdamW", "torch.cuda.amp.grad_scaler GradScaler", "torch bfloat16")
+    "torch.optim.lr_scheduler LambdaLR", "torch.optim.adamw AdamW", "torch.cuda.amp.grad_scaler GradScaler", "torch bfloat16",
+    "__builtin__ xrange", "__builtin__ long", "UserDict IterableUserDict", "re _compile",
+    "numpy.random.bit_generator __pyx_unpickle_SeedSequence") # the first three: Python 2's names, of pickles up to protocol 2
 for i, name in enumerate("posix system;os popen;nt system;subprocess Popen;builtins exec;__builtin__ eval;builtins __import__;builtins getattr;"
                          "socket create_connection;shutil rmtree;importlib import_module;ctypes CDLL;webbrowser open;runpy run_path;pty spawn;"
                          "code InteractiveConsole;sys exit;operator attrgetter;torch.serialization os.system;"
