@@ -76,7 +76,7 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 # No product is fused with a sum: numbers are the same on any machine, and quantised blocks are ggml's.
 cflags := -std=c17 -ffp-contract=off -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$G \
           -pthread -fPIC -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
-ldflags := -pthread $(variant_flags)
+ldflags := -pthread -Wl,-z,relro $(variant_flags)
 
 comma := ,
 

@@ -29,7 +29,7 @@ def installed(name, module):
     if name == HOSTS[0][0]:
         return shutil.which("sqlite3")
     return name != HOSTS[-1][0] or shutil.which("node") and subprocess.run(
-        ["node", "-e", "require('better-sqlite3')"], env=NODE, capture_output=True).returncode == 0
+        ["node", "-e", "new (require('better-sqlite3'))(':memory:')"], env=NODE, capture_output=True).returncode == 0
 
 
 def program(path):
