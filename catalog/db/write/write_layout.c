@@ -93,99 +93,64 @@ static void kind_value(const struct batch_kind *k, int column, sqlite3_context *
 
 static void kind_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else
-        kind_value(((const struct batch_kind *const *)f->rows)[row], column - 1, context);
+    kind_value(((const struct batch_kind *const *)f->rows)[row], column, context);
 }
 
 static void tensor_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_tensor *t = (const struct batch_tensor *)f->rows + row;
-    switch (column) {
-    case 0:
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-        break;
-    case 1:
+    if (column == 0)
         sqlite3_result_text64(context, t->name, t->name_len, SQLITE_STATIC, SQLITE_UTF8);
-        break;
-    case 2:
-    case 3:
-    case 4:
-    case 5:
-        kind_value(t->kind, column - 2, context);
-        break;
-    case 6:
+    else if (column < 5)
+        kind_value(t->kind, column - 1, context);
+    else if (column == 5)
         result_number(context, t->module, t->module);
-        break;
-    default:
-        placement_value(t, column - 7, context);
-    }
+    else
+        placement_value(t, column - 6, context);
 }
 
 static void placement_column(const struct feed *f, uint64_t row, int column,
                              sqlite3_context *context)
 {
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else
-        placement_value((const struct batch_tensor *)f->rows + row, column - 1, context);
+    placement_value((const struct batch_tensor *)f->rows + row, column, context);
 }
 
 static void node_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_node *n = (const struct batch_node *)f->rows + row;
-    switch (column) {
-    case 0:
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-        break;
-    case 1:
-        result_string(context, n->name);
-        break;
-    case 2:
-        result_string(context, n->kind);
-        break;
-    default:
+    if (column < 2)
+        result_string(context, column ? n->kind : n->name);
+    else
         sqlite3_result_int64(context, (sqlite3_int64)n->position);
-    }
 }
 
-/* Columns: id, tensor, length, depth, tensors, parameters, nbytes. */
+/* Columns: tensor, length, depth, tensors, parameters, nbytes. */
 static void module_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_module *m = (const struct batch_module *)f->rows + row;
-    const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else if (column == 1)
-        sqlite3_result_int64(context, m->first);
-    else if (column == 2)
-        sqlite3_result_int64(context, m->length);
-    else
-        sqlite3_result_int64(context, (sqlite3_int64)values[column - 3]);
+    const uint64_t values[] = {m->first, m->length, m->depth, m->tensors, m->parameters, m->nbytes};
+    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-/* Columns: id, dtype, tensors, parameters, nbytes. */
+/* Columns: dtype, tensors, parameters, nbytes. */
 static void dtype_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_module *m = (const struct batch_module *)f->rows + row;
-    if (column == 0 || column > 1)
-        module_column(f, row, column ? column + 2 : 0, context);
+    if (column)
+        module_column(f, row, column + 2, context);
     else if (m->len)
         sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
 }
 
-/* Columns: id, module, depth, tensors, parameters, nbytes. */
+/* Columns: module, depth, tensors, parameters, nbytes. */
 static void fold_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_fold *m = (const struct batch_fold *)f->rows + row;
     const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
     if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else if (column == 1)
         result_string(context, m->module);
     else
-        sqlite3_result_int64(context, (sqlite3_int64)values[column - 2]);
+        sqlite3_result_int64(context, (sqlite3_int64)values[column - 1]);
 }
 
 /* Whether every tensor is a run of the first file, unencoded. */
@@ -402,8 +367,6 @@ static void fact_column(const struct feed *f, uint64_t row, int column, sqlite3_
 {
     const struct batch_meta *m = (const struct batch_meta *)f->rows + row;
     if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else if (column == 1)
         result_string(context, m->key);
     else if (m->type == FACT_TEXT && !is_long(m))
         sqlite3_result_text64(context, m->text, m->text_len, SQLITE_STATIC, SQLITE_UTF8);

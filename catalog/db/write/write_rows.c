@@ -256,7 +256,11 @@ static int feed_eof(sqlite3_vtab_cursor *cursor)
 static int feed_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
 {
     const struct feed *f = ((struct feed_table *)cursor->pVtab)->feed;
-    f->column(f, f->from + ((struct feed_cursor *)cursor)->row, column, context);
+    const uint64_t row = f->from + ((struct feed_cursor *)cursor)->row;
+    if (column)
+        f->column(f, row, column - 1, context);
+    else
+        sqlite3_result_int64(context, f->base + (int64_t)row);
     return SQLITE_OK;
 }
 

@@ -71,10 +71,10 @@ enum writer_statement_id {
 
 struct feed {
     uint64_t count; /* number of rows; the first one is row `from` of `rows` */
-    /* Put the value of one column into the context (sqlite3_result_*). */
+    /* Put the value of one column behind the id into the context (sqlite3_result_*). */
     void (*column)(const struct feed *, uint64_t row, int column, sqlite3_context *);
     const void *rows;
-    int64_t base; /* first id, for the column function */
+    int64_t base; /* first id */
     uint64_t from;
 };
 
