@@ -170,6 +170,10 @@ struct ckptdb_watch {
 /* Valid until the next call of this function. NULL: no callbacks. */
 void ckptdb_watch(ckptdb *, const struct ckptdb_watch *);
 
+/* Who may end a wait for another machine, in any function that this thread calls: then it is CKPTDB_INTERRUPTED within a
+ * second. From any thread. NULL: nobody, and it ends when the machine has been silent for too long. */
+void ckptdb_stopping(bool (*stop)(void *context), void *context);
+
 /* --- importing ----------------------------------------------------------------------------- */
 
 /* A checkpoint that an import found. */

@@ -106,6 +106,10 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
         remember(batch);
         batch->path = NULL;
     }
+    if (batch && err.status == ERR_INTERRUPTED && threads_stopped()) { /* no fault of the file's */
+        batch_free(batch);
+        batch = NULL;
+    }
     *bytes = batch ? batch->arena.used : 0;
     return batch;
 }
@@ -504,6 +508,8 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     path_ask(options->paths, (size_t)options->path_count, false);
     walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
     report->walk = im.walk;
+    if (err->status == OK && interrupted(options)) /* what could not be looked at, is no issue */
+        error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (err->status == OK)
         import_choose(&im, report, err);
     if (err->status == OK && (options->dry_run || !db)) {

@@ -12,9 +12,22 @@
 struct threads {
     void (*run)(void *);
     void *argument;
+    struct stopping stopping;
     unsigned count;
     pthread_t id[THREADS_MAX];
 };
+
+static _Thread_local struct stopping stopping;
+
+void threads_stopping(struct stopping now)
+{
+    stopping = now;
+}
+
+bool threads_stopped(void)
+{
+    return stopping.stop && stopping.stop(stopping.context);
+}
 
 unsigned threads_cores(void)
 {
@@ -29,6 +42,7 @@ unsigned threads_cores(void)
 static void *threads_enter(void *argument)
 {
     struct threads *t = argument;
+    stopping = t->stopping;
     t->run(t->argument);
     return NULL;
 }
@@ -43,6 +57,7 @@ struct threads *threads_start(unsigned count, void (*run)(void *), void *argumen
     }
     t->run = run;
     t->argument = argument;
+    t->stopping = stopping;
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);

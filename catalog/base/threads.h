@@ -22,6 +22,16 @@ struct threads *threads_start(unsigned count, void (*run)(void *), void *argumen
 /* Wait for all and free. Takes NULL. */
 void threads_join(struct threads *);
 
+/* What asks a thread to stop, for those who wait long and do not know for whom: a request to another machine. Threads
+ * that threads_start() starts have their starter's. */
+struct stopping {
+    bool (*stop)(void *context); /* NULL: nobody */
+    void *context;
+};
+/* Set this thread's. */
+void threads_stopping(struct stopping);
+bool threads_stopped(void);
+
 /* --- tasks --------------------------------------------------------------------------------
  *
  * A stack that grows while threads work on it, as with directories:

@@ -199,7 +199,7 @@ static void make_some(void *argument)
 
 static enum status work_fail(struct running *r, struct error *err)
 {
-    return atomic_load(&r->stopped)
+    return is_stopped(r)
                ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
                : error_memory(err);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "catalog/base/text.h"
+#include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/sql/open.h"
 
@@ -216,6 +217,11 @@ void ckptdb_watch(ckptdb *c, const struct ckptdb_watch *watch)
         sqlite3_busy_handler(c->db, library_wait, c);
     else
         sqlite3_busy_timeout(c->db, DB_BUSY_MS);
+}
+
+void ckptdb_stopping(bool (*stop)(void *context), void *context)
+{
+    threads_stopping((struct stopping){stop, context});
 }
 
 void library_say(const ckptdb *c, const char *fmt, ...)

@@ -75,19 +75,20 @@ static void on_interrupt(int number)
     session_interrupted++;
 }
 
-void session_signals(void)
-{
-    struct sigaction act = {.sa_handler = on_interrupt};
-    sigemptyset(&act.sa_mask);
-    sigaction(SIGINT, &act, NULL); /* no SA_RESTART: terminal reads return */
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_IGN); /* hitting a file size limit is an ordinary error */
-}
-
 static bool is_interrupted(void *context)
 {
     (void)context;
     return session_interrupted != 0;
+}
+
+void session_signals(void)
+{
+    struct sigaction act = {.sa_handler = on_interrupt};
+    sigemptyset(&act.sa_mask);
+    ckptdb_stopping(is_interrupted, NULL);
+    sigaction(SIGINT, &act, NULL); /* no SA_RESTART: terminal reads return */
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* hitting a file size limit is an ordinary error */
 }
 
 static void say_line(void *context, const char *line)

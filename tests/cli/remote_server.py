@@ -55,6 +55,8 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
             return self.hub()
         if self.server.number == 1 and parts[0] in ("storage", "s3"):
             return getattr(self, parts[0])(folder, servers[1].server_port)
+        if os.path.exists(os.path.join(folder, "hang")):
+            return self.mode_hang(self.path)
         mode = getattr(self, "mode_" + parts[0], None) if self.server.number == 1 and len(parts) == 2 else None
         if mode:
             mode(parts[1])
@@ -180,6 +182,13 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
                 time.sleep(0.1)
         except OSError:
             pass
+
+    def mode_hang(self, name):
+        self.note(206)
+        time.sleep(100)
+
+    def mode_later(self, name):
+        self.answer(503, Retry_After=100)
 
     def mode_circle(self, name):
         self.answer(302, Location="/circle/" + name)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/data/store/loaded.h"
 
@@ -319,6 +320,14 @@ static bool set_headers(const struct libcurl *c, CURL *h, const struct request *
     return true;
 }
 
+/* libcurl asks whenever something comes, and every second. */
+static int see_progress(void *context, curl_off_t total, curl_off_t now, curl_off_t up_total,
+                        curl_off_t up)
+{
+    (void)context, (void)total, (void)now, (void)up_total, (void)up;
+    return threads_stopped();
+}
+
 static CURLcode perform(const struct libcurl *c, CURL *h, const struct request *q,
                         struct exchange *x, char *why)
 {
@@ -336,6 +345,8 @@ static CURLcode perform(const struct libcurl *c, CURL *h, const struct request *
     c->set(h, CURLOPT_HEADERDATA, x);
     c->set(h, CURLOPT_WRITEFUNCTION, see_body);
     c->set(h, CURLOPT_WRITEDATA, x);
+    c->set(h, CURLOPT_NOPROGRESS, 0L);
+    c->set(h, CURLOPT_XFERINFOFUNCTION, see_progress);
     c->set(h, CURLOPT_ERRORBUFFER, why);
     if (!set_request(c, h, q))
         code = CURLE_UNKNOWN_OPTION;
@@ -412,6 +423,8 @@ static enum status say_status(const struct request *q, const struct exchange *x,
 static enum status settle(const struct request *q, const struct exchange *x, CURLcode code,
                           const char *why, struct error *err)
 {
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (x->fault != NO_FAULT)
         return say_fault(q, x, err);
     if (code == CURLE_OUT_OF_MEMORY)
@@ -448,7 +461,10 @@ static void pause_before(unsigned try, uint64_t wished)
     ms += ms * ((uint64_t)getpid() % 64) / 128; /* many programs do not come back at once */
     if (wished > ms / 1000)
         ms = wished < PAUSE_MOST_MS / 1000 ? wished * 1000 : PAUSE_MOST_MS;
-    nanosleep(&(struct timespec){(time_t)(ms / 1000), (long)(ms % 1000) * 1000000}, NULL);
+    for (uint64_t step; ms && !threads_stopped(); ms -= step) {
+        step = ms < PAUSE_MS ? ms : PAUSE_MS;
+        nanosleep(&(struct timespec){0, (long)step * 1000000}, NULL);
+    }
 }
 
 static enum status transfer(const struct request *q, struct exchange *x, struct error *err)
