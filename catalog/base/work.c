@@ -199,9 +199,8 @@ static void make_some(void *argument)
 
 static enum status work_fail(struct running *r, struct error *err)
 {
-    return is_stopped(r)
-               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
-               : error_memory(err);
+    return is_stopped(r) ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+                         : error_memory(err);
 }
 
 static enum status take_all(struct running *r, struct error *err)

@@ -157,7 +157,7 @@ class Buckets:
                 body.append(f"<CommonPrefixes><Prefix>{quote(n)}</Prefix></CommonPrefixes>")
                 continue
             size = os.path.getsize(os.path.join(folder, n)) + (bucket == "long")
-            tag = self.read(n)[1].replace('"', "&quot;")
+            tag = self.read(urllib.parse.quote(n))[1].replace('"', "&quot;")
             body.append(f"<Contents><Key>{quote(n) if not bad else bad if bucket == 'evil' else quote(query['prefix']) + bad}</Key><LastModified>2024-01-31T12:00:00.000Z</LastModified>"
                         f"<ETag>{tag}</ETag><Size>{size}</Size></Contents>")
         if bucket == "endless" or at + 2 < len(files + folders):
