@@ -311,7 +311,8 @@ static bool is_own_key(const char *key, size_t len)
 
 /* KEY:TYPE states the type, else a key that the source has keeps its own; else it is what the value looks
  * like. */
-static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
+static void state_given(struct gguf_facts *f, const struct export_subject *subject,
+                        const struct metadata_pair *pair)
 {
     struct kind kind;
     const char *colon = strrchr(pair->key, ':');
@@ -319,6 +320,13 @@ static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
     const char *key =
         arena_copy(f->arena, pair->key, typed ? (size_t)(colon - pair->key) : strlen(pair->key));
     const uint64_t *known = strmap_get(&f->index, key, strlen(key));
+    if (colon && !typed) {
+        struct text line = {0};
+        text_addf(&line, "--meta %s: '%s' is no type, and belongs to the key", key, colon + 1);
+        if (text_str(&line))
+            subject->say(subject->context, text_str(&line));
+        text_release(&line);
+    }
     if (!typed)
         kind = kind_like(f, pair->value);
     if (!typed && known) {
@@ -576,7 +584,7 @@ enum status gguf_describe(const struct export_subject *subject, struct arena *ar
     describe_dtypes(&f, subject->plan, taken > 0);
     for (size_t i = 0; i < all->count && err->status == OK; i++)
         if (all->list[i].kind == METADATA_GIVEN)
-            state_given(&f, &all->list[i]);
+            state_given(&f, subject, &all->list[i]);
     if (err->status == OK)
         tell_missing(&f, subject);
     put_pairs(&f, &text);
