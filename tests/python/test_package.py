@@ -498,7 +498,9 @@ class Asking(Case):
         self.assertTrue(ckptdb.calls.lib.native_stop(watch.call))
         self.assertRaises(TimeoutError, ckptdb.calls.raised)
         self.assertRaises(TimeoutError, self.db.hash, self.checkpoint(), progress=tell)
-        self.assertEqual(len(self.db.hash(self.db["model.safetensors"], progress=lambda *_: None).fetchall()), 1)
+        for work in (self.db.close, lambda: self.db.sql("SELECT 1")): # under the work's feet
+            self.assertRaises(ckptdb.Argument, self.db.hash, again=True, progress=lambda *_: work())
+        self.assertEqual(len(self.db.hash(self.db["model.safetensors"], again=True, progress=lambda *_: None).fetchall()), 1)
 
     def test_checkpoints_of_another_catalog(self):
         ck = self.checkpoint()

@@ -93,6 +93,7 @@ class Catalog:
             raise errors.Argument(f"mode {mode!r}: 'r' or 'w'")
         self.path, self.mode = path, mode
         self._lock = threading.RLock()
+        self._busy = False
         self._pid = os.getpid()
         self._watch = calls.Watch()
         self._watch.begin()
@@ -109,6 +110,7 @@ class Catalog:
     def close(self) -> None:
         """Close the catalog; tensors that were opened can still be read."""
         with self._lock:
+            self._idle()
             for rows in list(self._statements):
                 rows.close()
             self._end()
@@ -128,12 +130,20 @@ class Catalog:
                 raise errors.Argument("the catalog was closed")
             if os.getpid() != self._pid:
                 raise errors.Argument("a catalog does not survive fork(): pickle it, or open it anew")
+            self._idle()
+            self._busy = True
             self._watch.begin(tell)
             try:
                 yield self._db[0]
             finally:
+                self._busy = False
                 if isinstance(tell, Bar):
                     tell.close()
+
+    def _idle(self) -> None:
+        """Refuse what a callable for progress, or a signal's handler, does with a catalog that is at work."""
+        if self._busy:
+            raise errors.Argument("the catalog is at work: what it calls cannot use it")
 
     def __reduce__(self) -> Any:
         if self.path is None:
