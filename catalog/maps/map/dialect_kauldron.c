@@ -136,30 +136,31 @@ static bool index_beside_star(struct loader *l)
     return good;
 }
 
-/* Whether all neighbours of a key of `rest`, with `after` behind it, take something of their own after what the
+/* Whether all neighbours of a key of `rest`, with `after` behind it, take a tensor of their own after what the
  * original writes to them, too. */
 static bool neighbours_recover(struct loader *l, const struct entry *e, struct map_text rest,
                                struct map_text key, struct map_text after, uint64_t first)
 {
-    const size_t before = (size_t)(key.at - rest.at);
-    struct map_text origin;
-    for (size_t i = (size_t)first; i; i = l->neighbour[i - 1].next) {
+    const size_t before = (size_t)(key.at - rest.at), above = e->origin.at ? e->origin.len + 1 : 0;
+    bool own = key.len == 1 && !e->sliced;
+    for (size_t i = (size_t)first; i && own; i = l->neighbour[i - 1].next) {
         const struct map_text name = l->neighbour[i - 1].name;
-        struct text text = {0};
-        text_add(&text, rest.at, before);
-        text_add(&text, name.at, name.len);
-        text_addc(&text, '/');
-        text_add(&text, after.at, after.len);
-        const struct map_text own = map_keep(l->task, &text);
-        const struct map_leaf *leaf = own.at && kauldron_origin_of(l, e, own, &origin)
-                                          ? kauldron_leaf_at(&l->task->source, &l->old, origin)
-                                          : NULL;
-        if (key.len != 1 || map_compare(name, key) < 0 ||
-            ((!leaf || leaf->kind != MAP_TENSOR || kauldron_is_ignored(l, &l->restored, own)) &&
-             !is_replaced(l, e, own)))
+        struct text *place = &l->place;
+        text_reset(place);
+        if (above)
+            text_addf(place, "%.*s/", (int)e->origin.len, e->origin.at);
+        text_add(place, rest.at, before);
+        text_add(place, name.at, name.len);
+        text_addc(place, '/');
+        if (!text_add(place, after.at, after.len))
             return false;
+        const struct map_leaf *leaf =
+            kauldron_leaf_at(&l->task->source, &l->old, (struct map_text){place->at, place->len});
+        own = map_compare(name, key) > 0 && leaf && leaf->kind == MAP_TENSOR &&
+              !kauldron_is_ignored(l, &l->restored,
+                                   (struct map_text){place->at + above, place->len - above});
     }
-    return true;
+    return own;
 }
 
 /* What star_fault() does not find: the original writes to neighbours of a key, and they keep that. */
@@ -564,6 +565,7 @@ static void kauldron_settle(struct map_task *t)
     kauldron_filters_release(&l.restored);
     kauldron_filters_release(&l.model);
     text_release(&l.key);
+    text_release(&l.place);
     strmap_release(&l.written);
     strmap_release(&l.targets);
     strmap_release(&l.beside_star);

@@ -81,7 +81,8 @@ struct loader {
     /* The entries at or above a leaf: scratch space of decide() */
     const struct entry **over;
     size_t over_space;
-    struct text key; /* scratch space of print_key() */
+    struct text key;   /* scratch space of print_key() */
+    struct text place; /* and of neighbours_recover() */
 };
 
 /* Where a path has led so far: a node, or some elements of the list there. */
