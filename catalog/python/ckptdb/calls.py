@@ -9,7 +9,7 @@ from . import errors
 from ._native import ffi, lib
 
 Progress = Callable[[str, int, int], Any]
-_raised = threading.local() # what a callback raised on this thread
+_raised = threading.local() # what a callback raised on this thread; whose progress is told on it
 
 
 def c_text(value: Any) -> Any:
@@ -35,6 +35,11 @@ def new(struct: str, **fields: Any) -> Any:
     for name, value in fields.items():
         setattr(made, name, value)
     return made
+
+
+def telling(watch: "Watch") -> bool:
+    """Whether this thread is in a callable that is told of the progress of these calls."""
+    return getattr(_raised, "telling", None) is watch
 
 
 def raised() -> None:
@@ -72,6 +77,7 @@ class Watch:
     def __init__(self) -> None:
         self.said: List[str] = []
         self.tell: Optional[Progress] = None
+        self.caught: Optional[BaseException] = None # what `tell` raised
         self.items: List[Any] = [] # what callbacks of this call were given
         self.handle = ffi.new_handle(self)
         self.call = ffi.new("struct native_call *", {"signals": lib.python_signals, "handle": self.handle})
@@ -81,7 +87,7 @@ class Watch:
     def begin(self, progress: Optional[Progress] = None) -> None:
         self.said.clear()
         self.items = []
-        self.tell = progress
+        self.tell, self.caught = progress, None
         self.call.progress = lib.python_progress if progress else ffi.NULL
         self.call.say = lib.python_say
         lib.native_call_begin(self.call)
@@ -96,9 +102,17 @@ def python_signals() -> bool:
 @_callback(False)
 def python_progress(handle: Any, doing: Any, done: int, total: int) -> bool:
     watch = ffi.from_handle(handle)
-    if watch.tell:
+    if not watch.tell:
+        return True
+    _raised.telling = watch
+    try:
         watch.tell(errors.text(doing), done, total)
-    return True
+        return True
+    except BaseException as error: # this may be a thread of the library: the one that called raises it
+        watch.caught = error
+        return False
+    finally:
+        _raised.telling = None
 
 
 @_callback()

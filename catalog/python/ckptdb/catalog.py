@@ -109,8 +109,7 @@ class Catalog:
 
     def close(self) -> None:
         """Close the catalog; tensors that were opened can still be read."""
-        with self._lock:
-            self._idle()
+        with self._idle():
             for rows in list(self._statements):
                 rows.close()
             self._end()
@@ -125,12 +124,11 @@ class Catalog:
     def _using(self, progress: Union[Progress, bool, None] = None) -> Iterator[Any]:
         """The library's catalog, for this thread alone."""
         tell: Optional[Progress] = Bar() if progress is True else progress or None
-        with self._lock:
+        with self._idle():
             if not self._end.alive:
                 raise errors.Argument("the catalog was closed")
             if os.getpid() != self._pid:
                 raise errors.Argument("a catalog does not survive fork(): pickle it, or open it anew")
-            self._idle()
             self._busy = True
             self._watch.begin(tell)
             try:
@@ -139,11 +137,19 @@ class Catalog:
                 self._busy = False
                 if isinstance(tell, Bar):
                     tell.close()
+                if self._watch.caught is not None:
+                    raise self._watch.caught
 
-    def _idle(self) -> None:
-        """Refuse what a callable for progress, or a signal's handler, does with a catalog that is at work."""
-        if self._busy:
-            raise errors.Argument("the catalog is at work: what it calls cannot use it")
+    @contextlib.contextmanager
+    def _idle(self) -> Iterator[None]:
+        """The lock; not for a callable for progress, or a signal's handler, of a catalog that is at work."""
+        at_work = errors.Argument("the catalog is at work: what it calls cannot use it")
+        if calls.telling(self._watch): # on any thread: it waits for what is told
+            raise at_work
+        with self._lock:
+            if self._busy:
+                raise at_work
+            yield
 
     def __reduce__(self) -> Any:
         if self.path is None:
