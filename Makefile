@@ -185,8 +185,9 @@ $G/page.c: $(page)
 	$(call say,GEN,$@)
 	$(Q)sh shell/view/page.sh >$@
 
-# Which program it is: what another one indexed is read anew by the next import.
-$G/sources.h: $(sort $(shell find catalog importer -name '*.[ch]' -o -name '*.def')) $(schema_sql)
+# Which program it is: what another one indexed is read anew by the next import. (The package's folder may hold what its
+# build made: the wheel's program would be another one.)
+$G/sources.h: $(sort $(shell find catalog importer -name python -prune -o \( -name '*.[ch]' -o -name '*.def' \) -print)) $(schema_sql)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)echo "#define CKPTDB_SOURCES \"$$(cat $^ | sha256sum | cut -c1-16)\"" >$@
