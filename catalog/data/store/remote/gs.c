@@ -251,7 +251,7 @@ static void add_token(struct request *q, struct error *err)
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* The URL of a bucket's objects, and who is asking. Returns the length of the host. */
-static size_t begin_request(struct request *q, const char *bucket, size_t len, struct error *err)
+static size_t gs_begin(struct request *q, const char *bucket, size_t len, struct error *err)
 {
     static const char api[] = "/storage/v1";
     const char *emulator = fetch_variable("STORAGE_EMULATOR_HOST");
@@ -273,21 +273,12 @@ static size_t begin_request(struct request *q, const char *bucket, size_t len, s
     return host;
 }
 
-/* The bucket of a path, and the object behind it. */
-static const char *bucket_of(const char *path, size_t *len, const char **object)
-{
-    const char *bucket = path + strlen("gs://");
-    *len = strcspn(bucket, "/");
-    *object = bucket + *len + (bucket[*len] == '/');
-    return bucket;
-}
-
 static enum status gs_request(const char *path, const struct remote_state *is, struct request *q,
                               struct error *err)
 {
     size_t len;
-    const char *object, *bucket = bucket_of(path, &len, &object);
-    begin_request(q, bucket, len, err);
+    const char *object, *bucket = kind_bucket(path, &len, &object);
+    gs_begin(q, bucket, len, err);
     text_addc(&q->url, '/');
     fetch_escape(&q->url, object, strlen(object), "");
     text_adds(&q->url, "?alt=media");
@@ -304,8 +295,8 @@ struct gs_list {
 };
 
 /* A name is that of the folder, and then the entry's. False: it is elsewhere. */
-static bool add_listed(struct remote_folder *f, const struct gs_list *l, const struct json_value *v,
-                       struct remote_entry e)
+static bool gs_listed(struct remote_folder *f, const struct gs_list *l, const struct json_value *v,
+                      struct remote_entry e)
 {
     const size_t skip = strlen(l->folder);
     size_t len = json_type_of(v) == JSON_STRING ? v->text.len : 0;
@@ -334,11 +325,11 @@ static bool add_item(struct remote_folder *f, const struct gs_list *l, const str
     if (json_type_of(updated) == JSON_STRING)
         e.modified = remote_time((const char *)updated->text.at);
     return numbers[0] && numbers[1] && e.size < INT64_MAX &&
-           add_listed(f, l, json_get(v, "name"), e);
+           gs_listed(f, l, json_get(v, "name"), e);
 }
 
-static void read_page(struct remote_folder *f, const void *context, const struct text *page,
-                      struct text *next)
+static void gs_page(struct remote_folder *f, const void *context, const struct text *page,
+                    struct text *next)
 {
     const struct gs_list *l = context;
     struct error *err = f->arena.err, ignored = {0};
@@ -352,7 +343,7 @@ static void read_page(struct remote_folder *f, const void *context, const struct
     for (const struct json_value *v = items ? items->first : NULL; v && good; v = v->next)
         good = add_item(f, l, v);
     for (const struct json_value *v = prefixes ? prefixes->first : NULL; v && good; v = v->next)
-        good = add_listed(f, l, v, (struct remote_entry){.folder = true, .tag = ""});
+        good = gs_listed(f, l, v, (struct remote_entry){.folder = true, .tag = ""});
     if (!good)
         error_set(err, ERR_CORRUPT, f->path, NO_OFFSET,
                   "the bucket's list of it is not what it should be");
@@ -368,10 +359,10 @@ static void read_page(struct remote_folder *f, const void *context, const struct
 static enum status gs_list(const char *path, struct remote_folder *f, struct error *err)
 {
     size_t len;
-    const char *object, *bucket = bucket_of(path, &len, &object);
+    const char *object, *bucket = kind_bucket(path, &len, &object);
     struct request q = {.path = path};
     struct text folder = {0};
-    const size_t host = begin_request(&q, bucket, len, err);
+    const size_t host = gs_begin(&q, bucket, len, err);
     text_addf(&folder, *object ? "%s/" : "%s", object);
     text_adds(&q.url,
               "?delimiter=%2F&fields=items(name%2Csize%2Cgeneration%2Cupdated)%2Cprefixes%2C"
@@ -382,7 +373,7 @@ static enum status gs_list(const char *path, struct remote_folder *f, struct err
         error_memory_at(err, path);
     if (err->status == OK) {
         const struct gs_list l = {url, folder.len ? folder.at : ""};
-        remote_pages(f, &q, host, read_page, &l);
+        remote_pages(f, &q, host, gs_page, &l);
     }
     if (err->status == OK && !f->count && *object)
         error_set(err, ERR_MISSING, path, NO_OFFSET, "no such folder");

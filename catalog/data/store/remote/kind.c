@@ -29,6 +29,14 @@ size_t kind_root(const struct remote_kind *kind, const char *path)
     return at;
 }
 
+const char *kind_bucket(const char *path, size_t *len, const char **key)
+{
+    const char *bucket = strstr(path, "://") + 3;
+    *len = strcspn(bucket, "/");
+    *key = bucket + *len + (bucket[*len] == '/');
+    return bucket;
+}
+
 void remote_add(struct remote_folder *f, const char *name, size_t len, struct remote_entry e)
 {
     bool bad = !len || len > 1024 || memchr(name, '/', len) || memchr(name, '\0', len) ||

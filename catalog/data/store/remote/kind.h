@@ -57,6 +57,8 @@ const struct remote_kind *kind_named(const char *path);
 
 /* Length of the scheme and what no folder is above: "https://HOST", "s3://BUCKET". */
 size_t kind_root(const struct remote_kind *, const char *path);
+/* The bucket of SCHEME://BUCKET/KEY, *len bytes, and the key. */
+const char *kind_bucket(const char *path, size_t *len, const char **key);
 
 /* Add an entry of a list. What could lead out of the folder, or break a message, is no name: the error says so. */
 void remote_add(struct remote_folder *, const char *name, size_t len, struct remote_entry);

@@ -151,20 +151,11 @@ static void begin_request(struct request *q, const char *bucket, size_t len, siz
     memset(&s, 0, sizeof(s));
 }
 
-/* The bucket of a path, and the key behind it. */
-static const char *bucket_of(const char *path, size_t *len, const char **key)
-{
-    const char *bucket = path + strlen("s3://");
-    *len = strcspn(bucket, "/");
-    *key = bucket + *len + (bucket[*len] == '/');
-    return bucket;
-}
-
 static enum status s3_request(const char *path, const struct remote_state *is, struct request *q,
                               struct error *err)
 {
     size_t len, host;
-    const char *key, *bucket = bucket_of(path, &len, &key);
+    const char *key, *bucket = kind_bucket(path, &len, &key);
     (void)is;
     (void)err;
     begin_request(q, bucket, len, &host);
@@ -307,7 +298,7 @@ static void read_page(struct remote_folder *f, const void *context, const struct
 static enum status s3_list(const char *path, struct remote_folder *f, struct error *err)
 {
     size_t len, host;
-    const char *key, *bucket = bucket_of(path, &len, &key);
+    const char *key, *bucket = kind_bucket(path, &len, &key);
     struct request q = {.path = path};
     struct text url = {0}, tail = {0}, folder = {0};
     begin_request(&q, bucket, len, &host);
