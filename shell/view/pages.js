@@ -72,7 +72,7 @@ function dtypeSection(table, color, catalog) {
     return h('span', { class: 'barbox', 'aria-hidden': 'true' }, fill);
   };
   const grid = new Grid({ label: 'Dtypes', count: table.rows, columns: [textColumn('dtype', 0, c.dtype), { title: 'share', width: 140, node: bar },
-    ...(catalog ? [numberColumn('checkpoints', 110, c.checkpoints)] : []), numberColumn('tensors', 90, c.tensors),
+    ...(catalog ? [numberColumn('checkpoints', 110, c.checkpoints)] : []), numberColumn('tensors', 105, c.tensors),
     numberColumn('parameters', 110, c.parameters, countText), numberColumn('bytes', 100, c.nbytes, bytesText)] });
   grid.element.classList.add('narrow');
   return section('Dtypes', grid.element);
@@ -271,7 +271,7 @@ function onePage(tables, about) {
     numberColumn('bytes', 85, t.nbytes, bytesText), ...(about.statistics ? statsColumns(stats, statsRow) : []),
     { title: 'place', width: 200, node: (row) => named(placeText(t, row)), hint: (row) => visible(t.file.get(row) ?? ''), sort: (row) => t.offset.get(row) }] });
   const tree = new Tree({ label: 'Modules', depth: m.depth.numbers, name: (row) => m.label.get(row), open: (row) => tensors.narrow(row), columns: [
-    numberColumn('tensors', 80, m.tensors), numberColumn('parameters', 100, m.parameters, countText), numberColumn('bytes', 90, m.nbytes, bytesText),
+    numberColumn('tensors', 105, m.tensors), numberColumn('parameters', 100, m.parameters, countText), numberColumn('bytes', 90, m.nbytes, bytesText),
     { title: 'dtype and shape', width: 200, text: (row) => visible([m.dtype.get(row), m.shape.get(row)].filter(Boolean).join(' ')) }] });
   const tensors = new Tensors({ grid, tree, node: t.node, text: (row) => t.name.get(row), also: () => true,
     count: (rows) => `${plural(rows.length, 'tensor')}, ${bytesText(rows.reduce((sum, row) => sum + (t.nbytes.get(row) || 0), 0))}` });
