@@ -2,8 +2,12 @@
 
 -- The tensors of a hash: `WHERE hash = '…'` uses an index.
 CREATE VIEW content AS
-SELECT h.hash, x.id AS tensor_id, ID_OWNER(x.id) AS checkpoint_id
-FROM _content_hashes h JOIN _tensor_hashes x ON x.hash = h.id;
+SELECT h.hash, x.id AS tensor_id, c.id AS checkpoint_id
+FROM _checkpoints c
+JOIN _tensor_hashes x
+  ON x.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
+ AND c.id = ID_OWNER(x.id)
+JOIN _content_hashes h ON h.id = x.hash;
 
 -- Hashed tensors, and the place where the bytes of each begin. Tensors in hard links and symbolic
 -- links to one file, and tied tensors of one file, have the same place. A place is an integer

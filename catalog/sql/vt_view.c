@@ -42,6 +42,13 @@ static const struct covered {
     {"by_dtype", " checkpoint_id dtype ", " checkpoint_id checkpoint ",
      "checkpoint_id INTEGER, checkpoint TEXT, dtype TEXT, tensors INTEGER, parameters INTEGER,"
      " nbytes INTEGER"},
+    {"by_folded_module", " checkpoint_id module ", " checkpoint_id checkpoint ",
+     "checkpoint_id INTEGER, checkpoint TEXT, module TEXT, depth INTEGER, tensors INTEGER,"
+     " parameters INTEGER, nbytes INTEGER"},
+    {"content", " tensor_id ", " hash ", "hash TEXT, tensor_id INTEGER, checkpoint_id INTEGER"},
+    {"stats", " tensor_id ", " checkpoint_id checkpoint ",
+     "checkpoint_id INTEGER, checkpoint TEXT, tensor_id INTEGER, name TEXT, dtype TEXT, shape TEXT,"
+     " elements INTEGER, min, max, mean, std, l2, zeros, nans, infs, subnormals, histogram"},
 };
 
 static bool has_word(const char *words, const char *word)

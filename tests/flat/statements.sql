@@ -662,3 +662,12 @@ SELECT count(*), sum(depth) FROM (SELECT DISTINCT checkpoint_id, depth, tensors 
 SELECT depth, checkpoint, count(*), max(module) FROM by_module WHERE nbytes > 5000 GROUP BY depth, checkpoint ORDER BY 3 DESC, 1, 2 LIMIT 30;
 -- 3 modules of some checkpoints by size
 SELECT module, nbytes FROM by_module WHERE checkpoint_id IN ({cid}, {cid2}, {cid3}) AND tensors > 1 ORDER BY nbytes DESC, module LIMIT 30;
+
+-- ---- public views on the right of a LEFT JOIN
+
+-- 3 what of each checkpoint is hashed
+SELECT c.name, count(x.hash) FROM checkpoint c LEFT JOIN content x ON x.checkpoint_id = c.id GROUP BY c.id;
+-- 3 folded modules of the checkpoints of a run, if any
+SELECT c.name, m.module FROM checkpoint c LEFT JOIN by_folded_module m ON m.checkpoint = c.name WHERE c.run = {run};
+-- 3 hashes and statistics of a checkpoint's tensors, if any
+SELECT t.name, x.hash, s.mean FROM tensor t LEFT JOIN content x ON x.tensor_id = t.id LEFT JOIN stats s ON s.tensor_id = t.id WHERE t.checkpoint_id = {cid};
