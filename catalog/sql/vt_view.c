@@ -48,7 +48,8 @@ static const struct covered {
     {"content", " tensor_id ", " hash ", "hash TEXT, tensor_id INTEGER, checkpoint_id INTEGER"},
     {"stats", " tensor_id ", " checkpoint_id checkpoint ",
      "checkpoint_id INTEGER, checkpoint TEXT, tensor_id INTEGER, name TEXT, dtype TEXT, shape TEXT,"
-     " elements INTEGER, min, max, mean, std, l2, zeros, nans, infs, subnormals, histogram"},
+     " elements INTEGER, min REAL, max REAL, mean REAL, std REAL, l2 REAL, zeros INTEGER,"
+     " nans INTEGER, infs INTEGER, subnormals INTEGER, histogram TEXT"},
 };
 
 static bool has_word(const char *words, const char *word)

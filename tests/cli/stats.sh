@@ -32,7 +32,7 @@ echo '-- through the steps of a run'
 echo '-- the runs with NaN, dead layers, outliers'
 "$CKPTDB_BIN" "SELECT checkpoint, name FROM stats WHERE nans + infs > 0"
 "$CKPTDB_BIN" "SELECT checkpoint, name FROM stats WHERE zeros = elements AND zeros > 0"
-"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT mean FROM stats WHERE checkpoint_id = 1" | grep -c 'SCAN'
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT mean FROM main.stats WHERE checkpoint_id = 1" | grep -c 'SCAN'
 echo '-- what is known is shared by hash, and not read again'
 "$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics"
 "$CKPTDB_BIN" hash >/dev/null

@@ -28,7 +28,7 @@ echo '-- in SQL: the same changes; by run, by name, joined'
 for where in "run = 'gpt'" "name = 'z.weight'" "checkpoint = 'gpt@10'" 'checkpoint_id = 1' 'tensor_id = 1' "run = 'gpt' AND step = 5"; do
     "$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT * FROM trend WHERE $where" | grep SCAN
 done
-"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT * FROM stats WHERE name = 'z.weight'" | grep SCAN
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT * FROM main.stats WHERE name = 'z.weight'" | grep SCAN
 echo '-- only what is known; a step between'
 "$CKPTDB_BIN" -d few.db import . && "$CKPTDB_BIN" -d few.db stats gpt@5 >/dev/null && "$CKPTDB_BIN" -d few.db stats gpt@100 >/dev/null
 "$CKPTDB_BIN" -d few.db "SELECT step, change FROM trend WHERE name = 'z.weight' ORDER BY step"
