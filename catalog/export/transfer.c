@@ -18,6 +18,7 @@
 #include "catalog/data/codec/checksum.h"
 #include "catalog/data/codec/encode.h"
 #include "catalog/data/kernel/crc32c.h"
+#include "catalog/data/store/store.h"
 #include "catalog/export/chunk_runs.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
@@ -592,13 +593,21 @@ static void thread_main(void *pump)
     run_worker(pump);
 }
 
-/* Number of threads besides this one. Even on a single core, reading and writing overlap. */
-static unsigned other_threads(unsigned wanted, uint64_t piece_bytes)
+/* Number of threads besides this one. Even on a single core, reading and writing overlap; what is on another machine
+ * is waited for, by more of them. */
+static unsigned other_threads(const struct stream *stream)
 {
-    unsigned cores = threads_cores(), most = WORKERS_MAX;
-    uint64_t fit = piece_bytes ? PIECES_BYTES_MAX / PIECE_COPIES / piece_bytes : most;
-    if (!wanted)
+    unsigned cores = threads_cores(), most = WORKERS_MAX, wanted = stream->options->threads;
+    const uint64_t piece = stream->piece_bytes;
+    const uint64_t fit = piece ? PIECES_BYTES_MAX / PIECE_COPIES / piece : THREADS_MAX;
+    if (!wanted) {
         wanted = cores < 2 ? 2 : cores;
+        wanted = wanted < most ? wanted : most;
+        for (size_t i = 0; i < stream->plan->count && wanted <= most; i++)
+            wanted = path_threads(stream->plan->tensor[i].checkpoint, wanted);
+    }
+    if (wanted > most)
+        most = wanted < THREADS_MAX ? wanted : THREADS_MAX;
     if (fit < most)
         most = fit ? (unsigned)fit : 1;
     return (wanted > most ? most : wanted) - 1;
@@ -613,7 +622,7 @@ enum status stream_run(const struct stream *stream, struct error *err)
     };
     if (!p.tensors)
         return err->status;
-    unsigned others = other_threads(stream->options->threads, stream->piece_bytes);
+    const unsigned others = other_threads(stream);
     p.last = &p.first;
     pthread_mutex_init(&p.loading, NULL);
     pthread_mutex_init(&p.lock, NULL);

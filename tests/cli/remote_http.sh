@@ -71,19 +71,20 @@ echo '--- reading: many requests at once, whatever the number of cores'
 python3 - <<'END'
 import json, struct
 head = json.dumps({f"t{i:02}": {"dtype": "F32", "shape": [16384], "data_offsets": [i << 16, (i + 1) << 16]} for i in range(80)}).encode()
-for name in "abc":
+for name in "abcd":
     with open(f"www/{name}.safetensors", "wb") as f:
         f.write(struct.pack("<Q", len(head)) + head)
         for i in range(80):
             f.write(struct.pack("<f", i) * 16384)
 END
-for file in a b c; do
+for file in a b c d; do
     "$CKPTDB_BIN" -d $file.db import "$at/crowd/$file.safetensors" 2>&1 | plain
 done
 export CKPTDB_TIMEOUT=30
 "$CKPTDB_BIN" -d a.db hash 2>&1 | plain
 "$CKPTDB_BIN" -d b.db stats --columns name,mean 2>&1 | tail -n 2 | plain
 "$CKPTDB_BIN" -d c.db verify 2>&1 | plain
+"$CKPTDB_BIN" -d d.db export d.safetensors d.out.safetensors --no-meta 2>/dev/null && echo exported
 for ((i = 10; i < 30; i++)); do
     make_npy www/small$i.npy '<f4' '(5,)' f $i 1 2 3 4
     small+=("$at/crowd/small$i.npy")
