@@ -148,7 +148,7 @@ static const struct option_spec options[] = {
                 "print the SHA-256 of each tensor of one checkpoint; keep nothing"},
     [MANIFEST] = {"--manifest", "FILE", "write this manifest to FILE"},
     [AGAIN] = {"--again", NULL, "also compute what is known"},
-    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
 

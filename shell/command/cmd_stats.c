@@ -156,7 +156,7 @@ enum {
 static const struct option_spec options[] = {
     [COLUMNS] = {"--columns", "LIST", "show these columns: name,step,max,histogram"},
     [AGAIN] = {"--again", NULL, "also compute what is known"},
-    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
 

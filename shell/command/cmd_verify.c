@@ -180,7 +180,7 @@ static const struct option_spec options[] = {
                   "one checkpoint: compare with what `hash --manifest` wrote"},
     [AGAIN] = {"--again", NULL, "also what an interrupted run has verified"},
     [QUIET] = {"--quiet", NULL, "print no rows: the exit status is the answer"},
-    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
 
