@@ -10,7 +10,7 @@ END
 ask() { "$CKPTDB_BIN" --box "SELECT checkpoint, module, depth, tensors, parameters, nbytes FROM by_folded_module ORDER BY checkpoint_id, module"; }
 ask
 echo '-- a filter on one checkpoint reads the rows of its layout'
-"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT module FROM by_folded_module WHERE checkpoint_id = 1"
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT module FROM main.by_folded_module WHERE checkpoint_id = 1"
 "$CKPTDB_BIN" forget a.json b.json
 "$CKPTDB_BIN" "SELECT count(*) FROM _layout_folds"
 echo '-- two formats with other separators share a layout: its modules do not depend on which came first'

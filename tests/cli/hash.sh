@@ -19,7 +19,7 @@ echo '-- the edges of blocks'
 echo '-- the same values, wherever they are'
 "$CKPTDB_BIN" "SELECT name, dtype, shape FROM tensor t JOIN content c ON t.checkpoint_id = c.checkpoint_id AND t.id = c.tensor_id
   WHERE c.hash = (SELECT hash FROM tensor WHERE name = 'x') ORDER BY name"
-"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT tensor_id FROM content WHERE hash = 'x'" | grep -c SCAN
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT tensor_id FROM main.content WHERE hash = 'x'" | grep -c SCAN
 echo '-- one thread, several: one hash'
 cp "$CKPTDB" again.db
 "$CKPTDB_BIN" -d again.db hash --again --jobs 1 >/dev/null
