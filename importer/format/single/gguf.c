@@ -434,9 +434,10 @@ static void check_split(struct job *job, const struct part *p, const struct shar
                   p->split_no + 1, p->split_count, name->part, name->count);
 }
 
-/* Index another part than the first. If it cannot be used, only its own tensors are lost. */
-static void index_other(struct job *job, struct set *set, const char *name,
-                        const struct shard_name *split)
+/* Index another part than the first. If it cannot be used, only its own tensors are lost. False: it is missing, which
+ * it may be (`missing`). */
+static bool index_other(struct job *job, struct set *set, const char *name,
+                        const struct shard_name *split, bool missing)
 {
     struct source *s = NULL;
     struct error err = {.offset = NO_OFFSET};
@@ -445,41 +446,42 @@ static void index_other(struct job *job, struct set *set, const char *name,
     if (job_open(job, name, "data", &s, &file, &err) == OK) {
         if (index_part(job, set, file, s, &p) == OK) {
             check_split(job, &p, split);
-            return;
+            return true;
         }
         err = *job->err;
         error_clear(job->err);
     }
+    missing = missing && err.status == ERR_MISSING;
     if (err.status == ERR_MEMORY)
         *job->err = err;
-    else
+    else if (!missing)
         job_issue_error(job, ISSUE_ERROR, &err);
+    return !missing;
 }
 
-/* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. A part before
- * the first is there, but could not be read: if this checkpoint had it, it would never be looked at again. */
-static void gguf_report_missing(struct job *job, const char *first_name,
+/* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files; a web server may have
+ * those, which lists nothing. A part before the first is there, but could not be read: if this checkpoint had it, it
+ * would never be looked at again. */
+static void gguf_report_missing(struct job *job, struct set *set, const char *first_name,
                                 const struct shard_name *own, const bool *there, uint64_t known)
 {
     uint64_t missing = 0;
     struct text name = {0};
     uint64_t count;
     const char *const *beside = job_siblings(job, &count);
-    for (uint64_t part = 1; part <= known; part++) {
+    for (uint64_t part = 1; part <= known && job->err->status == OK; part++) {
+        struct text at = {0};
+        struct shard_name split;
         if (there[part])
             continue;
-        if (missing++ >= MISSING_NAMED)
-            continue;
-        struct text at = {0};
-        struct source *s = NULL;
-        struct error err = {.offset = NO_OFFSET};
-        uint32_t file;
-        text_addf(&at, "%.*s-%05" PRIu64 "-of-%05" PRIu64 SUFFIX, (int)own->stem, first_name, part,
-                  own->count);
-        if (text_str(&at) && !names_hold(beside, count, text_str(&at)))
-            job_open(job, text_str(&at), "data", &s, &file, &err);
-        if (missing == 1 && text_str(&at))
-            text_adds(&name, text_str(&at));
+        if (missing < MISSING_NAMED)
+            text_addf(&at, "%.*s-%05" PRIu64 "-of-%05" PRIu64 SUFFIX, (int)own->stem, first_name,
+                      part, own->count);
+        const bool found = at.len && text_str(&at) && !names_hold(beside, count, at.at) &&
+                           split_name(at.at, &split) && index_other(job, set, at.at, &split, true);
+        if (!found && !missing && text_str(&at))
+            text_adds(&name, at.at);
+        missing += !found;
         text_release(&at);
     }
     if (own->count > known)
@@ -509,11 +511,11 @@ static void index_split(struct job *job, struct set *set, const struct part *fir
             continue;
         if (other.part <= known)
             there[other.part] = true;
-        index_other(job, set, names[i], &other);
+        index_other(job, set, names[i], &other, false);
     }
     if (job->err->status != OK)
         return;
-    gguf_report_missing(job, name, own, there, known);
+    gguf_report_missing(job, set, name, own, there, known);
     if (first->split_tensors && first->split_tensors != set->tensors)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "split-disagrees",
                   "split.tensors.count is %" PRIu64 ", the files have %" PRIu64,
