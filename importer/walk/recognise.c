@@ -14,6 +14,7 @@
 #include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
+#include "catalog/data/store/store.h"
 #include "importer/job/job.h"
 #include "importer/job/stray.h"
 #include "importer/walk/unread.h"
@@ -213,15 +214,25 @@ static void probe_some(void *argument)
     }
 }
 
-/* `many`: there may be enough files for more threads to help. */
+/* `many`: there may be enough files for more threads to help. All folders that are probed at one time share as many
+ * as the walk has. */
 static void probe_all(struct walker *w, struct listing *l, bool many, enum turn turn)
 {
     struct probing p = {.walker = w, .listing = l, .turn = turn};
-    struct threads *helpers = NULL;
-    if (many && l->file_count >= MANY_FILES && w->options->threads > 1)
-        helpers = threads_start(w->options->threads - 1, probe_some, &p);
+    const uint64_t worth = path_is_local(l->path) ? MANY_FILES : 2;
+    unsigned helpers = 0;
+    pthread_mutex_lock(&w->lock);
+    for (; many && l->file_count >= worth && helpers + 1 < l->file_count &&
+           w->probing + 1 < w->options->threads;
+         helpers++)
+        w->probing++;
+    pthread_mutex_unlock(&w->lock);
+    struct threads *threads = helpers ? threads_start(helpers, probe_some, &p) : NULL;
     probe_some(&p);
-    threads_join(helpers);
+    threads_join(threads);
+    pthread_mutex_lock(&w->lock);
+    w->probing -= helpers;
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* --- units ------------------------------------------------------------------------------ */

@@ -33,6 +33,7 @@ struct walker {
                              each is in, or 0 */
     struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
+    unsigned probing; /* threads that help with large folders */
     bool interrupted;
 };
 
