@@ -8,7 +8,7 @@ port='' other=''
 serve www || exit
 at=http://127.0.0.1:$port
 unset GOOGLE_APPLICATION_CREDENTIALS CLOUDSDK_CONFIG CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE
-export STORAGE_EMULATOR_HOST=127.0.0.1:$port CKPTDB_TIMEOUT=5
+export STORAGE_EMULATOR_HOST=127.0.0.1:$port CKPTDB_TIMEOUT=30
 plain() { sed -E -e "s|$PWD|PWD|g; s/$port/PORT/g; s/$other/OTHER/g; s/(ifGenerationMatch=)[0-9]+/\1G/"; }
 asked() { sort log | uniq -c | sed 's/^ *//' | plain; rm -f log; }
 

@@ -8,7 +8,7 @@ port='' other=''
 serve www || exit
 unset AWS_PROFILE AWS_REGION AWS_SESSION_TOKEN AWS_ENDPOINT_URL_S3 AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE
 export AWS_ENDPOINT_URL=http://127.0.0.1:$port/s3 AWS_ACCESS_KEY_ID=AKIATEST AWS_SECRET_ACCESS_KEY=geheim+secret
-export AWS_DEFAULT_REGION=eu-test-1 CKPTDB_TIMEOUT=5
+export AWS_DEFAULT_REGION=eu-test-1 CKPTDB_TIMEOUT=30
 plain() { sed -E -e "s|$PWD|PWD|g; s/$port/PORT/g; s/$other/OTHER/g"; }
 asked() { sort log | uniq -c | sed 's/^ *//' | plain; rm -f log; }
 
