@@ -253,6 +253,8 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128  # with 5, of 32 connections at once some would wait a second, or three
+
     def handle_error(self, *_):
         pass  # a client that has seen enough
 
