@@ -56,3 +56,27 @@ serve() {
         { echo 'SKIP: libcurl cannot be loaded'; return 77; }
     rm -f log
 }
+
+# For tests of buckets: two folders with names that have to be escaped, one in the other.
+bucket_files() {
+    local real=$TESTS/fixtures/real
+    mkdir -p "www/a + b&c/ü%20/deep"
+    cp "$real"/safetensors/llama_tiny/data/* "www/a + b&c/ü%20/"
+    cp "$real"/safetensors/llama_tiny/data/model-00001-of-00003.safetensors "www/a + b&c/ü%20/deep/part.safetensors"
+}
+
+# What was imported from there against the same files here (here.db): rows, values, an export.
+bucket_same() {
+    local query db
+    "$CKPTDB_BIN" -d here.db import "www/a + b&c"
+    for query in "SELECT format, state, tensors, parameters, nbytes, stored, files FROM checkpoint ORDER BY path" \
+        "SELECT ord, name, dtype, shape, elements, nbytes, stored, storage, offset FROM tensor ORDER BY path, ord" \
+        "SELECT key, value FROM metadata ORDER BY key, value" "SELECT role, size FROM file ORDER BY role, size" \
+        "SELECT t.name, tensor_sha256(t.id) FROM tensor t ORDER BY path, ord"; do
+        cmp <("$CKPTDB_BIN" --csv "$query") <("$CKPTDB_BIN" -d here.db --csv "$query") && echo same
+    done
+    for db in "$CKPTDB" here.db; do
+        "$CKPTDB_BIN" -d "$db" export model.safetensors.index.json "$(basename "$db").npz" 2>/dev/null
+    done
+    cmp "$(basename "$CKPTDB").npz" here.db.npz && echo 'same export'
+}

@@ -1,9 +1,6 @@
 # Buckets of Google's: lists in pages, generations, and who is asking: a service account, whose signature the server checks, or a
 # user; no token in what is said or kept, or sent to another host.
-real=$TESTS/fixtures/real
-mkdir -p "www/a + b&c/ü%20/deep"
-cp "$real"/safetensors/llama_tiny/data/* "www/a + b&c/ü%20/"
-cp "$real"/safetensors/llama_tiny/data/model-00001-of-00003.safetensors "www/a + b&c/ü%20/deep/part.safetensors"
+bucket_files
 port='' other=''
 serve www || exit
 at=http://127.0.0.1:$port
@@ -15,17 +12,7 @@ asked() { sort log | uniq -c | sed 's/^ *//' | plain; rm -f log; }
 echo '--- a bucket is a folder'
 try import 'gs://bucket/a + b&c' 2>&1 | plain
 asked
-"$CKPTDB_BIN" -d here.db import "www/a + b&c"
-for query in "SELECT format, state, tensors, parameters, nbytes, stored, files FROM checkpoint ORDER BY path" \
-    "SELECT ord, name, dtype, shape, elements, nbytes, stored, storage, offset FROM tensor ORDER BY path, ord" \
-    "SELECT key, value FROM metadata ORDER BY key, value" "SELECT role, size FROM file ORDER BY role, size" \
-    "SELECT t.name, tensor_sha256(t.id) FROM tensor t ORDER BY path, ord"; do
-    cmp <("$CKPTDB_BIN" --csv "$query") <("$CKPTDB_BIN" -d here.db --csv "$query") && echo same
-done
-for db in "$CKPTDB" here.db; do
-    "$CKPTDB_BIN" -d "$db" export model.safetensors.index.json "$(basename "$db").npz" 2>/dev/null
-done
-cmp "$(basename "$CKPTDB").npz" here.db.npz && echo 'same export'
+bucket_same
 echo '--- again; a file that changed'
 try import 'gs://bucket/a + b&c' 2>&1 | plain
 cp www/*/*/model-00002-of-00003.safetensors new
