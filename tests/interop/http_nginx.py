@@ -4,12 +4,11 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
-CKPTDB = os.path.abspath(sys.argv[1])
-REAL = pathlib.Path(__file__).resolve().parent.parent / "fixtures/real/safetensors/llama_tiny/data"
+from common.places import REAL, check, run, say_counts
+
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
 CONFIG = """
 {user}worker_processes 1; daemon off; pid {d}/pid; error_log {d}/error.log;
@@ -28,27 +27,12 @@ http {{
   server {{ listen 127.0.0.1:{tls} ssl http2; ssl_certificate {d}/host.pem; ssl_certificate_key {d}/host.key; }}
 }}
 """
-passed = failed = 0
-
-
-def check(what, good):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAIL", what)
 
 
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
-
-
-def run(catalog, *words, **more):
-    env = {k: v for k, v in os.environ.items() if k.lower() not in ("http_proxy", "https_proxy", "all_proxy", "no_proxy")}
-    for name in "SSL_CERT_FILE", "CURL_CA_BUNDLE":
-        env.pop(name, None)
-    return subprocess.run([CKPTDB, "-d", catalog, *words], env={**env, **more}, capture_output=True, text=True, timeout=300)
 
 
 def authority(d):
@@ -121,4 +105,4 @@ if NGINX and shutil.which("openssl"):
         main(pathlib.Path(scratch))
 else:
     print("nginx (Debian package nginx-light) or openssl is not installed")
-print(f"{passed} passed, {failed} failed")
+say_counts()
