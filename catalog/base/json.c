@@ -304,8 +304,7 @@ static enum json_type json_read_value(struct json *j)
     uint8_t byte = json_peek(j);
     switch (byte) {
     case '{':
-    case '[':
-        return open_level(j, byte == '{');
+    case '[': return open_level(j, byte == '{');
     case '"':
         type = JSON_STRING;
         ok = read_string(j);
@@ -322,9 +321,7 @@ static enum json_type json_read_value(struct json *j)
         type = JSON_NULL;
         ok = json_read_word(j, "null");
         break;
-    default:
-        type = JSON_NUMBER;
-        ok = json_read_number(j);
+    default: type = JSON_NUMBER; ok = json_read_number(j);
     }
     return ok ? finished(j, type) : JSON_FAIL;
 }
@@ -614,19 +611,13 @@ bool json_string_is(const struct json_value *v, const char *word)
 bool json_write(const struct json_value *v, struct text *out)
 {
     switch (json_type_of(v)) {
-    case JSON_TRUE:
-        return text_adds(out, "true");
-    case JSON_FALSE:
-        return text_adds(out, "false");
-    case JSON_NUMBER:
-        return text_add(out, (const char *)v->text.at, v->text.len);
-    case JSON_STRING:
-        return text_json(out, (const char *)v->text.at, v->text.len);
+    case JSON_TRUE: return text_adds(out, "true");
+    case JSON_FALSE: return text_adds(out, "false");
+    case JSON_NUMBER: return text_add(out, (const char *)v->text.at, v->text.len);
+    case JSON_STRING: return text_json(out, (const char *)v->text.at, v->text.len);
     case JSON_OBJECT:
-    case JSON_ARRAY:
-        break;
-    default:
-        return text_adds(out, "null");
+    case JSON_ARRAY: break;
+    default: return text_adds(out, "null");
     }
     text_addc(out, v->type == JSON_OBJECT ? '{' : '[');
     for (const struct json_value *e = v->first; e; e = e->next) {

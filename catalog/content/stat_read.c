@@ -141,9 +141,7 @@ static void add_code(struct stat_outcome *o, uint32_t code, uint64_t count)
 /* Most of a table is zero, so look at runs of 32 first. */
 static void empty_16(uint32_t *at, struct stat_outcome *o)
 {
-    enum {
-        RUN = 32
-    };
+    enum { RUN = 32 };
     for (uint32_t i = 0; i < TABLE; i += RUN) {
         uint32_t any = 0;
         for (uint32_t k = i; k < i + RUN; k++)

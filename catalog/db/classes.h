@@ -13,11 +13,7 @@
 struct sqlite3;
 struct classes;
 
-enum class_verdict {
-    CLASS_UNKNOWN,
-    CLASS_SAFE,
-    CLASS_DANGEROUS
-};
+enum class_verdict { CLASS_UNKNOWN, CLASS_SAFE, CLASS_DANGEROUS };
 
 /* Of a catalog that has no such table yet: nothing is known. NULL: it could not be read. */
 struct classes *classes_load(struct sqlite3 *, struct error *err);

@@ -18,27 +18,10 @@ static const char find_tensor[] =
     " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents FROM _checkpoints c"
     " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD
     ") WHERE c.id = ?1" ID_OWNER;
-enum {
-    PATH,
-    PLACED,
-    NAME,
-    DTYPE,
-    SHAPE,
-    ELEMENTS,
-    NBYTES,
-    PLACE
-};
+enum { PATH, PLACED, NAME, DTYPE, SHAPE, ELEMENTS, NBYTES, PLACE };
 
 /* The columns with a tensor's location, in both tables. */
-enum {
-    STORAGE,
-    FILE_AT,
-    START,
-    STORED,
-    CODEC,
-    STRIDES,
-    EXTENTS
-};
+enum { STORAGE, FILE_AT, START, STORED, CODEC, STRIDES, EXTENTS };
 
 static const char find_name[] =
     "SELECT t.name FROM _checkpoints c JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST

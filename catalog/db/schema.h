@@ -44,11 +44,7 @@ bool schema_next(struct schema_object *);
 bool schema_makes(const char *name);
 
 /* What a catalog is wanted for: to be written, to be read, or only its tables. */
-enum schema_use {
-    SCHEMA_WRITE,
-    SCHEMA_READ,
-    SCHEMA_TABLES
-};
+enum schema_use { SCHEMA_WRITE, SCHEMA_READ, SCHEMA_TABLES };
 
 /* Whether a catalog of the connection ("main") has everything. *differs: a view or trigger is not as these files create it,
  * so all should be made anew, or a table is not there yet. ERR_ARGUMENT: a table is gone, or, to read it, a view. */

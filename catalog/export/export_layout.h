@@ -27,11 +27,7 @@ struct export_file {
 };
 
 /* Checksums of tensors' data that a format needs; SUM_CRC32: of zip. */
-enum data_sum {
-    SUM_NONE,
-    SUM_CRC32,
-    SUM_CRC32C
-};
+enum data_sum { SUM_NONE, SUM_CRC32, SUM_CRC32C };
 
 struct export_layout {
     struct export_plan *plan;

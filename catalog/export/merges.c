@@ -13,15 +13,7 @@ static const char merged_sql[] = "SELECT m.tensor_id, m.name, m.steps, m.status,
                                  " FROM merged(?1, ?2) m LEFT JOIN _labels l ON l.id = m.adapter"
                                  " ORDER BY m.tensor_id IS NULL, m.tensor_id";
 
-enum {
-    TENSOR_ID,
-    NAME,
-    STEPS,
-    STATUS,
-    OWN,
-    ADAPTER,
-    CHOSEN
-};
+enum { TENSOR_ID, NAME, STEPS, STATUS, OWN, ADAPTER, CHOSEN };
 
 static const char *column(sqlite3_stmt *s, int i)
 {

@@ -363,19 +363,13 @@ void export_check_tree(struct export_plan *p, struct error *err)
 const char *export_dtype_instead(const struct dtype *d)
 {
     switch (d->kind) {
-    case DTYPE_INT:
-        return d->bits > 8 ? "int64" : "int8";
-    case DTYPE_UINT:
-        return d->bits > 8 ? "uint64" : "uint8";
+    case DTYPE_INT: return d->bits > 8 ? "int64" : "int8";
+    case DTYPE_UINT: return d->bits > 8 ? "uint64" : "uint8";
     case DTYPE_FLOAT:
-    case DTYPE_BLOCK:
-        return "float32";
-    case DTYPE_COMPLEX:
-        return "complex64";
-    case DTYPE_TIME:
-        return "int64";
-    default:
-        return NULL;
+    case DTYPE_BLOCK: return "float32";
+    case DTYPE_COMPLEX: return "complex64";
+    case DTYPE_TIME: return "int64";
+    default: return NULL;
     }
 }
 

@@ -12,18 +12,7 @@
 #include "catalog/maps/map/dialect.h"
 
 /* The columns, in order, that every query below selects. */
-enum {
-    TENSOR_ID,
-    OLD_NAME,
-    NEW_NAME,
-    DTYPE,
-    SHAPE,
-    STATUS,
-    WHY,
-    FALLBACK,
-    IN_TARGET,
-    RECIPE
-};
+enum { TENSOR_ID, OLD_NAME, NEW_NAME, DTYPE, SHAPE, STATUS, WHY, FALLBACK, IN_TARGET, RECIPE };
 
 /* A query with the parameters ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. --where is
  * tested on the column `id`, --names on `name`, between `sql` and `order`. A row whose `name` is

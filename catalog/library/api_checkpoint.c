@@ -69,19 +69,7 @@ struct looking {
     size_t kind_count, kind_space;
 };
 
-enum {
-    ORD,
-    NAME,
-    DTYPE,
-    SHAPE,
-    ELEMENTS,
-    NBYTES,
-    STORAGE,
-    FILE_AT,
-    START,
-    STORED,
-    CODED
-};
+enum { ORD, NAME, DTYPE, SHAPE, ELEMENTS, NBYTES, STORAGE, FILE_AT, START, STORED, CODED };
 
 static const char find_checkpoint[] =
     "SELECT c.path, c.placed, c.layout, (SELECT count(*) FROM _layout_tensors t WHERE t.id BETWEEN"

@@ -94,18 +94,14 @@ static int guard_ask(void *context, int action, const char *a, const char *b, co
     switch (action) {
     case SQLITE_READ:
     case SQLITE_SELECT:
-    case SQLITE_FUNCTION:
-        return SQLITE_OK;
-    case SQLITE_PRAGMA:
-        return guard_pragma(c, a, b, database);
+    case SQLITE_FUNCTION: return SQLITE_OK;
+    case SQLITE_PRAGMA: return guard_pragma(c, a, b, database);
     /* What is temporary hides what is in the file: storage from our own statements, too. */
     case SQLITE_CREATE_TEMP_TABLE:
-    case SQLITE_CREATE_TEMP_VIEW:
-        return a[0] == '_' ? refuse_change(c, a, MADE) : SQLITE_OK;
+    case SQLITE_CREATE_TEMP_VIEW: return a[0] == '_' ? refuse_change(c, a, MADE) : SQLITE_OK;
     case SQLITE_CREATE_TEMP_TRIGGER:
         return is_own(b, false) ? refuse_change(c, b, YOURS) : SQLITE_OK;
-    case SQLITE_DROP_VTABLE:
-        return schema_makes(a) ? refuse_change(c, a, NEEDED) : SQLITE_OK;
+    case SQLITE_DROP_VTABLE: return schema_makes(a) ? refuse_change(c, a, NEEDED) : SQLITE_OK;
     case SQLITE_ALTER_TABLE:
         return strcmp(a, "main") == 0 ? guard_change(c, action, b, NULL) : SQLITE_OK;
     default:

@@ -34,11 +34,7 @@ static const struct set_kind {
      {"INSERT INTO main.optimizer SELECT ?2, spec FROM source.optimizer WHERE name = ?1", NULL}},
 };
 
-enum held {
-    HELD_NOT,
-    HELD_SAME,
-    HELD_OTHER
-};
+enum held { HELD_NOT, HELD_SAME, HELD_OTHER };
 
 static enum held is_held(const ckptdb *c, const struct set_kind *k, const char *there,
                          const char *here, struct error *err)

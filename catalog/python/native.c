@@ -69,9 +69,7 @@ static bool column_take(struct native_column *c, size_t row, sqlite3_stmt *s, in
     c->numbers[row] = 0;
     c->ends[row + 1] = c->ends[row];
     switch (type) {
-    case SQLITE_INTEGER:
-        c->numbers[row] = sqlite3_column_int64(s, i);
-        return true;
+    case SQLITE_INTEGER: c->numbers[row] = sqlite3_column_int64(s, i); return true;
     case SQLITE_FLOAT:
         real = sqlite3_column_double(s, i);
         memcpy(&c->numbers[row], &real, sizeof(real));
@@ -84,8 +82,7 @@ static bool column_take(struct native_column *c, size_t row, sqlite3_stmt *s, in
         const void *blob = sqlite3_column_blob(s, i);
         return column_add(c, row, blob, (size_t)sqlite3_column_bytes(s, i));
     }
-    default:
-        return true;
+    default: return true;
     }
 }
 

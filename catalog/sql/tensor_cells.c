@@ -263,18 +263,13 @@ static int give_of_block(struct tensor_cursor *c, sqlite3_context *ctx, int colu
     if (rc != SQLITE_OK)
         return rc;
     switch (column) {
-    case TENSOR_NAME:
-        return put_cell(ctx, block_text(c->block, c->ord, BLOCK_NAME));
-    case TENSOR_DTYPE:
-        return put_cell(ctx, block_text(c->block, c->ord, BLOCK_DTYPE));
-    case TENSOR_SHAPE:
-        return put_cell(ctx, block_text(c->block, c->ord, BLOCK_SHAPE));
+    case TENSOR_NAME: return put_cell(ctx, block_text(c->block, c->ord, BLOCK_NAME));
+    case TENSOR_DTYPE: return put_cell(ctx, block_text(c->block, c->ord, BLOCK_DTYPE));
+    case TENSOR_SHAPE: return put_cell(ctx, block_text(c->block, c->ord, BLOCK_SHAPE));
     case TENSOR_RANK:
         return put_integer(ctx, shape_rank(block_text(c->block, c->ord, BLOCK_SHAPE)));
-    case TENSOR_ELEMENTS:
-        return put_integer(ctx, block_number(c->block, c->ord, BLOCK_ELEMENTS));
-    default:
-        return put_integer(ctx, block_number(c->block, c->ord, BLOCK_NBYTES));
+    case TENSOR_ELEMENTS: return put_integer(ctx, block_number(c->block, c->ord, BLOCK_ELEMENTS));
+    default: return put_integer(ctx, block_number(c->block, c->ord, BLOCK_NBYTES));
     }
 }
 
@@ -289,15 +284,9 @@ int tensor_cell(struct tensor_cursor *c, sqlite3_context *ctx, int column)
         return SQLITE_OK;
     }
     switch (column) {
-    case TENSOR_ID:
-        sqlite3_result_int64(ctx, tensor_id_of(c, c->ord));
-        break;
-    case TENSOR_CHECKPOINT_ID:
-        sqlite3_result_int64(ctx, c->hit.checkpoint);
-        break;
-    case TENSOR_ORD:
-        sqlite3_result_int64(ctx, c->ord);
-        break;
+    case TENSOR_ID: sqlite3_result_int64(ctx, tensor_id_of(c, c->ord)); break;
+    case TENSOR_CHECKPOINT_ID: sqlite3_result_int64(ctx, c->hit.checkpoint); break;
+    case TENSOR_ORD: sqlite3_result_int64(ctx, c->ord); break;
     case TENSOR_CHECKPOINT:
     case TENSOR_PATH:
         rc = tensor_label(c);
@@ -307,14 +296,9 @@ int tensor_cell(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     case TENSOR_STORED:
     case TENSOR_STORAGE:
     case TENSOR_FILE:
-    case TENSOR_OFFSET:
-        rc = give_place(c, ctx, column);
-        break;
-    case TENSOR_HASH:
-        rc = give_hash(c, ctx);
-        break;
-    default:
-        rc = give_of_block(c, ctx, column);
+    case TENSOR_OFFSET: rc = give_place(c, ctx, column); break;
+    case TENSOR_HASH: rc = give_hash(c, ctx); break;
+    default: rc = give_of_block(c, ctx, column);
     }
     return rc;
 }

@@ -32,14 +32,7 @@ enum stream {
 };
 
 /* Statements that read what belongs to one checkpoint or tensor. */
-enum detail {
-    DETAIL_LABEL,
-    DETAIL_FILES,
-    DETAIL_PLACES,
-    DETAIL_HASHES,
-    DETAIL_NAMED,
-    DETAILS
-};
+enum detail { DETAIL_LABEL, DETAIL_FILES, DETAIL_PLACES, DETAIL_HASHES, DETAIL_NAMED, DETAILS };
 #define FEW_TENSORS 4
 
 struct tensor_table {

@@ -207,23 +207,12 @@ static void put_text(struct text *out, struct cell cell)
 static void put_column(struct text *out, const struct block *b, uint32_t ord, int column)
 {
     switch (column) {
-    case TENSOR_NAME:
-        put_text(out, block_text(b, ord, BLOCK_NAME));
-        break;
-    case TENSOR_DTYPE:
-        put_text(out, block_text(b, ord, BLOCK_DTYPE));
-        break;
-    case TENSOR_SHAPE:
-        put_text(out, block_text(b, ord, BLOCK_SHAPE));
-        break;
-    case TENSOR_RANK:
-        put_number(out, shape_rank(block_text(b, ord, BLOCK_SHAPE)));
-        break;
-    case TENSOR_ELEMENTS:
-        put_number(out, block_number(b, ord, BLOCK_ELEMENTS));
-        break;
-    default:
-        put_number(out, block_number(b, ord, BLOCK_NBYTES));
+    case TENSOR_NAME: put_text(out, block_text(b, ord, BLOCK_NAME)); break;
+    case TENSOR_DTYPE: put_text(out, block_text(b, ord, BLOCK_DTYPE)); break;
+    case TENSOR_SHAPE: put_text(out, block_text(b, ord, BLOCK_SHAPE)); break;
+    case TENSOR_RANK: put_number(out, shape_rank(block_text(b, ord, BLOCK_SHAPE))); break;
+    case TENSOR_ELEMENTS: put_number(out, block_number(b, ord, BLOCK_ELEMENTS)); break;
+    default: put_number(out, block_number(b, ord, BLOCK_NBYTES));
     }
 }
 

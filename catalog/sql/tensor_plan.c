@@ -341,20 +341,13 @@ static double plan_share(const struct tensor_plan *p, const struct tensor_counts
 static double plan_found(enum tensor_access access, const struct tensor_counts *n)
 {
     switch (access) {
-    case BY_ID:
-        return 1;
-    case BY_HASH:
-        return 4;
-    case BY_NAME:
-        return n->checkpoints / 4;
-    case BY_NAMES:
-        return n->checkpoints * n->tensors / 16;
-    case BY_HASHED:
-        return n->checkpoints * n->tensors / 8;
-    case BY_SCAN:
-        return n->checkpoints * n->tensors;
-    default: /* one checkpoint's tensors */
-        return n->tensors;
+    case BY_ID: return 1;
+    case BY_HASH: return 4;
+    case BY_NAME: return n->checkpoints / 4;
+    case BY_NAMES: return n->checkpoints * n->tensors / 16;
+    case BY_HASHED: return n->checkpoints * n->tensors / 8;
+    case BY_SCAN: return n->checkpoints * n->tensors;
+    default: /* one checkpoint's tensors */ return n->tensors;
     }
 }
 

@@ -8,32 +8,19 @@
 char test_operator(unsigned char op)
 {
     switch (op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ:
-        return TEST_EQ;
-    case SQLITE_INDEX_CONSTRAINT_IS:
-        return TEST_IS;
-    case SQLITE_INDEX_CONSTRAINT_NE:
-        return TEST_NE;
-    case SQLITE_INDEX_CONSTRAINT_LT:
-        return TEST_LT;
-    case SQLITE_INDEX_CONSTRAINT_LE:
-        return TEST_LE;
-    case SQLITE_INDEX_CONSTRAINT_GT:
-        return TEST_GT;
-    case SQLITE_INDEX_CONSTRAINT_GE:
-        return TEST_GE;
-    case SQLITE_INDEX_CONSTRAINT_LIKE:
-        return TEST_LIKE;
-    case SQLITE_INDEX_CONSTRAINT_GLOB:
-        return TEST_GLOB;
-    case SQLITE_INDEX_CONSTRAINT_REGEXP:
-        return TEST_REGEXP;
-    case SQLITE_INDEX_CONSTRAINT_ISNULL:
-        return TEST_NULL;
-    case SQLITE_INDEX_CONSTRAINT_ISNOTNULL:
-        return TEST_NOTNULL;
-    default:
-        return 0;
+    case SQLITE_INDEX_CONSTRAINT_EQ: return TEST_EQ;
+    case SQLITE_INDEX_CONSTRAINT_IS: return TEST_IS;
+    case SQLITE_INDEX_CONSTRAINT_NE: return TEST_NE;
+    case SQLITE_INDEX_CONSTRAINT_LT: return TEST_LT;
+    case SQLITE_INDEX_CONSTRAINT_LE: return TEST_LE;
+    case SQLITE_INDEX_CONSTRAINT_GT: return TEST_GT;
+    case SQLITE_INDEX_CONSTRAINT_GE: return TEST_GE;
+    case SQLITE_INDEX_CONSTRAINT_LIKE: return TEST_LIKE;
+    case SQLITE_INDEX_CONSTRAINT_GLOB: return TEST_GLOB;
+    case SQLITE_INDEX_CONSTRAINT_REGEXP: return TEST_REGEXP;
+    case SQLITE_INDEX_CONSTRAINT_ISNULL: return TEST_NULL;
+    case SQLITE_INDEX_CONSTRAINT_ISNOTNULL: return TEST_NOTNULL;
+    default: return 0;
     }
 }
 
@@ -55,8 +42,7 @@ static void take_number(struct tensor_test *t, sqlite3_value *v)
         t->kind = TEST_REAL;
         t->real = sqlite3_value_double(v);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -138,20 +124,13 @@ static bool ordered(char op, int sign)
 {
     switch (op) {
     case TEST_EQ:
-    case TEST_IS:
-        return sign == 0;
-    case TEST_NE:
-        return sign != 0;
-    case TEST_LT:
-        return sign < 0;
-    case TEST_LE:
-        return sign <= 0;
-    case TEST_GT:
-        return sign > 0;
-    case TEST_GE:
-        return sign >= 0;
-    default:
-        return true;
+    case TEST_IS: return sign == 0;
+    case TEST_NE: return sign != 0;
+    case TEST_LT: return sign < 0;
+    case TEST_LE: return sign <= 0;
+    case TEST_GT: return sign > 0;
+    case TEST_GE: return sign >= 0;
+    default: return true;
     }
 }
 

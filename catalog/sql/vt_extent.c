@@ -13,17 +13,7 @@
 #include "catalog/sql/rowid.h"
 #include "catalog/sql/vtab.h"
 
-enum {
-    TENSOR_ID,
-    ORDINAL,
-    FILE_PATH,
-    OFFSET,
-    STORED,
-    CODEC,
-    ORIGIN,
-    SHAPE,
-    STRIDES
-};
+enum { TENSOR_ID, ORDINAL, FILE_PATH, OFFSET, STORED, CODEC, ORIGIN, SHAPE, STRIDES };
 
 static const char declaration[] =
     "CREATE TABLE x(tensor_id INTEGER, ordinal INTEGER, file TEXT, \"offset\" INTEGER,"
@@ -42,10 +32,7 @@ static const char all_ids[] =
     ") FROM _checkpoints c JOIN _layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST
     "AND c.layout" ID_LAST "ORDER BY 1";
 
-enum {
-    ALL,
-    ONE
-};
+enum { ALL, ONE };
 
 static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {

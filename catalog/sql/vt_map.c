@@ -88,18 +88,13 @@ static int map_disconnect(sqlite3_vtab *base)
 static int given_by(int column)
 {
     switch (column) {
-    case COLUMN_RULESET:
-        return GIVEN_RULESET;
+    case COLUMN_RULESET: return GIVEN_RULESET;
     case COLUMN_SOURCE:
     case COLUMN_SOURCE_ID:
-    case COLUMN_CHECKPOINT_ID:
-        return GIVEN_SOURCE;
-    case COLUMN_TARGET:
-        return GIVEN_TARGET;
-    case COLUMN_STRICT:
-        return GIVEN_STRICT;
-    default:
-        return -1;
+    case COLUMN_CHECKPOINT_ID: return GIVEN_SOURCE;
+    case COLUMN_TARGET: return GIVEN_TARGET;
+    case COLUMN_STRICT: return GIVEN_STRICT;
+    default: return -1;
     }
 }
 
@@ -202,38 +197,17 @@ static void give_text_column(sqlite3_context *context, const struct map_row *row
 {
     switch (i) {
     case COLUMN_NAME:
-    case COLUMN_NEW_NAME:
-        map_vt_give(context, row->new_name);
-        break;
-    case COLUMN_OLD_NAME:
-        map_vt_give(context, row->old_name);
-        break;
-    case COLUMN_ORIGIN:
-        give_string(context, row->origin);
-        break;
-    case COLUMN_DTYPE:
-        give_string(context, row->dtype);
-        break;
-    case COLUMN_SHAPE:
-        give_string(context, row->shape);
-        break;
-    case COLUMN_OPS:
-        give_string(context, row->ops);
-        break;
-    case COLUMN_RECIPE:
-        give_string(context, row->recipe);
-        break;
-    case COLUMN_STATUS:
-        sqlite3_result_text(context, row->status, -1, SQLITE_STATIC);
-        break;
-    case COLUMN_ERROR:
-        map_vt_give(context, row->error);
-        break;
-    case COLUMN_NOTE:
-        give_string(context, row->note);
-        break;
-    default:
-        break;
+    case COLUMN_NEW_NAME: map_vt_give(context, row->new_name); break;
+    case COLUMN_OLD_NAME: map_vt_give(context, row->old_name); break;
+    case COLUMN_ORIGIN: give_string(context, row->origin); break;
+    case COLUMN_DTYPE: give_string(context, row->dtype); break;
+    case COLUMN_SHAPE: give_string(context, row->shape); break;
+    case COLUMN_OPS: give_string(context, row->ops); break;
+    case COLUMN_RECIPE: give_string(context, row->recipe); break;
+    case COLUMN_STATUS: sqlite3_result_text(context, row->status, -1, SQLITE_STATIC); break;
+    case COLUMN_ERROR: map_vt_give(context, row->error); break;
+    case COLUMN_NOTE: give_string(context, row->note); break;
+    default: break;
     }
 }
 
@@ -290,16 +264,12 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     case COLUMN_CHECKPOINT_ID:
         sqlite3_result_int64(context, c->source.list[c->source.at].id);
         break;
-    case COLUMN_ORD:
-        give_ord(context, c, row);
-        break;
+    case COLUMN_ORD: give_ord(context, c, row); break;
     case COLUMN_PLACE:
         if (row->old)
             sqlite3_result_int64(context, row->old->place);
         break;
-    case COLUMN_IS_TENSOR:
-        sqlite3_result_int(context, tensor);
-        break;
+    case COLUMN_IS_TENSOR: sqlite3_result_int(context, tensor); break;
     case COLUMN_TENSOR_ID:
         if (tensor)
             sqlite3_result_int64(context, (c->source.list[c->source.at].id << TENSOR_ORD_BITS) +
@@ -309,15 +279,9 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         if (rule != NO_RULE)
             sqlite3_result_int64(context, rule);
         break;
-    case COLUMN_NTH:
-        sqlite3_result_int64(context, (sqlite3_int64)row->nth);
-        break;
-    case COLUMN_PART:
-        sqlite3_result_int64(context, row->part);
-        break;
-    case COLUMN_PARTS:
-        sqlite3_result_int64(context, row->parts);
-        break;
+    case COLUMN_NTH: sqlite3_result_int64(context, (sqlite3_int64)row->nth); break;
+    case COLUMN_PART: sqlite3_result_int64(context, row->part); break;
+    case COLUMN_PARTS: sqlite3_result_int64(context, row->parts); break;
     case COLUMN_WINS:
         if (c->renames && (rc = map_cursor_find_winners(c)) == SQLITE_OK)
             sqlite3_result_int(context, c->task.row[c->row].wins);
@@ -325,8 +289,7 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     case COLUMN_ROWS:
         sqlite3_result_int64(context, row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
         break;
-    default:
-        give_text_column(context, row, i);
+    default: give_text_column(context, row, i);
     }
     return rc;
 }

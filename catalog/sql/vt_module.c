@@ -29,11 +29,7 @@
 #define MODULE_KEYS    MODULE_COLUMNS
 #define IN_SET(number) ((uint64_t)1 << ((number)&63))
 
-enum module_access {
-    ALL_CHECKPOINTS,
-    OF_ID,
-    OF_NAME
-};
+enum module_access { ALL_CHECKPOINTS, OF_ID, OF_NAME };
 
 /* Rows come by checkpoint, and within one by `within`; or `by_keys`: by the first of `before`, equal rows
  * by the others, then by checkpoint, then by `within`. */
@@ -841,9 +837,7 @@ static int module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     int64_t number = 0;
     int rc = SQLITE_OK;
     switch (column) {
-    case MODULE_CHECKPOINT_ID:
-        sqlite3_result_int64(ctx, c->checkpoint);
-        break;
+    case MODULE_CHECKPOINT_ID: sqlite3_result_int64(ctx, c->checkpoint); break;
     case MODULE_CHECKPOINT:
         rc = find_label(c);
         if (rc == SQLITE_OK && c->labeled)

@@ -21,14 +21,7 @@
 
 #define BLOCK_ELEMENTS 4096 /* a multiple of the block size of every dtype */
 
-enum {
-    POSITION,
-    IDX,
-    VALUE,
-    ID,
-    START,
-    COUNT
-};
+enum { POSITION, IDX, VALUE, ID, START, COUNT };
 
 static const char declaration[] =
     "CREATE TABLE x(position INTEGER, idx TEXT, value, of_tensor HIDDEN,"
@@ -270,19 +263,13 @@ static void give_element(sqlite3_context *ctx, const struct values_cursor *c)
     char digits[32];
     uint64_t index = c->of.at - c->block_at;
     switch (element_get(&c->dtype, c->out, index, &e)) {
-    case ELEMENT_INTEGER:
-        sqlite3_result_int64(ctx, e.integer);
-        break;
+    case ELEMENT_INTEGER: sqlite3_result_int64(ctx, e.integer); break;
     case ELEMENT_LARGE:
         snprintf(digits, sizeof(digits), "%llu", (unsigned long long)e.large);
         sqlite3_result_text(ctx, digits, -1, SQLITE_TRANSIENT);
         break;
-    case ELEMENT_REAL:
-        sqlite3_result_double(ctx, e.real);
-        break;
-    case ELEMENT_COMPLEX:
-        give_complex(ctx, c, index);
-        break;
+    case ELEMENT_REAL: sqlite3_result_double(ctx, e.real); break;
+    case ELEMENT_COMPLEX: give_complex(ctx, c, index); break;
     case ELEMENT_NONE:
         sqlite3_result_blob64(ctx, c->out + index * c->dtype.block_bytes, c->dtype.block_bytes,
                               SQLITE_TRANSIENT);

@@ -64,11 +64,7 @@ struct view_table {
     const struct covered *view;
     const char *query; /* the view's, to its ';'; NULL: nobody has asked yet */
     char *column[VIEW_COLUMNS];
-    enum {
-        VIEW_ANY,
-        VIEW_TEXT,
-        VIEW_NUMBER
-    } type[VIEW_COLUMNS];
+    enum { VIEW_ANY, VIEW_TEXT, VIEW_NUMBER } type[VIEW_COLUMNS];
     int columns;
     unsigned keys, few; /* sets of columns, of the words in covered[] */
     sqlite3_stmt *idle;
@@ -233,30 +229,18 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 static const char *operator_text(char op)
 {
     switch (op) {
-    case TEST_EQ:
-        return "=";
-    case TEST_IS:
-        return "IS";
-    case TEST_NE:
-        return "<>";
-    case TEST_LT:
-        return "<";
-    case TEST_LE:
-        return "<=";
-    case TEST_GT:
-        return ">";
-    case TEST_GE:
-        return ">=";
-    case TEST_LIKE:
-        return "LIKE";
-    case TEST_GLOB:
-        return "GLOB";
-    case TEST_REGEXP:
-        return "REGEXP";
-    case TEST_NULL:
-        return "IS NULL --";
-    default:
-        return "IS NOT NULL --";
+    case TEST_EQ: return "=";
+    case TEST_IS: return "IS";
+    case TEST_NE: return "<>";
+    case TEST_LT: return "<";
+    case TEST_LE: return "<=";
+    case TEST_GT: return ">";
+    case TEST_GE: return ">=";
+    case TEST_LIKE: return "LIKE";
+    case TEST_GLOB: return "GLOB";
+    case TEST_REGEXP: return "REGEXP";
+    case TEST_NULL: return "IS NULL --";
+    default: return "IS NOT NULL --";
     }
 }
 

@@ -294,12 +294,7 @@ static bool strings_to_bytes(struct zarr_chain *c, const struct zarr_value *m)
 
 #define SETTINGS_MAX 4 /* of one codec */
 
-enum place {
-    ARRAY_TO_ARRAY = 1,
-    ARRAY_TO_BYTES = 2,
-    BYTES_TO_BYTES = 4,
-    V2 = 8
-};
+enum place { ARRAY_TO_ARRAY = 1, ARRAY_TO_BYTES = 2, BYTES_TO_BYTES = 4, V2 = 8 };
 
 static const struct {
     const char *name;

@@ -14,10 +14,7 @@
 #include "catalog/base/error.h"
 #include "catalog/data/model/grid.h"
 
-enum zarr_kind {
-    ZARR_ARRAY,
-    ZARR_GROUP
-};
+enum zarr_kind { ZARR_ARRAY, ZARR_GROUP };
 
 /* Everything lives in the arena it was parsed into. */
 struct zarr_array {

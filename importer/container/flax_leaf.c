@@ -250,9 +250,7 @@ static void state_number(struct job *job, const struct msgpack_item *item, const
     case MSGPACK_BOOL:
         job_meta_text(job, key, item->truth ? "true" : "false", item->truth ? 4 : 5);
         break;
-    case MSGPACK_NEGATIVE:
-        job_meta_integer(job, key, item->integer);
-        break;
+    case MSGPACK_NEGATIVE: job_meta_integer(job, key, item->integer); break;
     case MSGPACK_REAL:
         if (isnan(item->real))
             job_meta_text(job, key, "NaN", 3);

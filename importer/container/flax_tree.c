@@ -198,22 +198,15 @@ static bool flax_tree_read_value(struct flax_tree *t)
         return false;
     struct flax_leaf leaf = {.kind = FLAX_NUMBER, .item = &item};
     switch (item.type) {
-    case MSGPACK_MAP:
-        return read_map(t, &item);
+    case MSGPACK_MAP: return read_map(t, &item);
     case MSGPACK_ARRAY:
         leaf.kind = FLAX_LIST;
         return item.count ? open_level(t, &item) : flax_tree_visit(t, &leaf);
-    case MSGPACK_EXTENSION:
-        return visit_extension(t, &item);
-    case MSGPACK_NIL:
-        leaf.kind = FLAX_NULL;
-        break;
+    case MSGPACK_EXTENSION: return visit_extension(t, &item);
+    case MSGPACK_NIL: leaf.kind = FLAX_NULL; break;
     case MSGPACK_STRING:
-    case MSGPACK_BYTES:
-        leaf.kind = FLAX_TEXT;
-        break;
-    default:
-        break;
+    case MSGPACK_BYTES: leaf.kind = FLAX_TEXT; break;
+    default: break;
     }
     return flax_tree_visit(t, &leaf);
 }

@@ -167,9 +167,7 @@ static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t num
     const uint32_t bits = (uint32_t)number;
     float single;
     switch (item->type) {
-    case MSGPACK_UNSIGNED:
-        item->number = number;
-        return true;
+    case MSGPACK_UNSIGNED: item->number = number; return true;
     case MSGPACK_NEGATIVE:
         item->integer = (int64_t)(number << shift) >> shift;
         if (item->integer >= 0)
@@ -182,10 +180,8 @@ static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t num
             item->real = single;
         return true;
     case MSGPACK_ARRAY:
-    case MSGPACK_MAP:
-        return set_count(m, item, number);
-    default:
-        return set_payload(m, item, number);
+    case MSGPACK_MAP: return set_count(m, item, number);
+    default: return set_payload(m, item, number);
     }
 }
 

@@ -24,12 +24,7 @@
 #include "catalog/data/model/tensor.h"
 #include "importer/container/numpytype.h"
 
-enum key {
-    KEY_DESCR = 1,
-    KEY_ORDER = 2,
-    KEY_SHAPE = 4,
-    KEY_ALL = 7
-};
+enum key { KEY_DESCR = 1, KEY_ORDER = 2, KEY_SHAPE = 4, KEY_ALL = 7 };
 
 struct literal {
     struct cursor c;

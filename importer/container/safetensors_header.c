@@ -70,12 +70,7 @@ static bool bad_header(struct parser *p, const char *code, const char *message)
 
 /* --- one tensor ------------------------------------------------------------------------- */
 
-enum field {
-    FIELD_DTYPE = 1,
-    FIELD_SHAPE = 2,
-    FIELD_OFFSETS = 4,
-    FIELD_ALL = 7
-};
+enum field { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_OFFSETS = 4, FIELD_ALL = 7 };
 
 /* Note that the tensor has a field, which must be its first of the kind. */
 static bool is_first(struct parser *p, enum field field)

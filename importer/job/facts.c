@@ -54,18 +54,12 @@ static bool state_leaf(struct facts *f)
     switch (j->type) {
     case JSON_STRING:
         return job_meta_text(f->job, key, (const char *)j->text.at, j->text.len) == OK;
-    case JSON_NUMBER:
-        return state_number(f);
-    case JSON_TRUE:
-        return job_meta_text(f->job, key, "true", 4) == OK;
-    case JSON_FALSE:
-        return job_meta_text(f->job, key, "false", 5) == OK;
-    case JSON_NULL:
-        return job_meta_null(f->job, key) == OK;
-    case JSON_OBJECT_END:
-        return job_meta_text(f->job, key, "{}", 2) == OK;
-    default:
-        return state_text(f);
+    case JSON_NUMBER: return state_number(f);
+    case JSON_TRUE: return job_meta_text(f->job, key, "true", 4) == OK;
+    case JSON_FALSE: return job_meta_text(f->job, key, "false", 5) == OK;
+    case JSON_NULL: return job_meta_null(f->job, key) == OK;
+    case JSON_OBJECT_END: return job_meta_text(f->job, key, "{}", 2) == OK;
+    default: return state_text(f);
     }
 }
 

@@ -134,10 +134,7 @@ void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
 /* Report a problem that does not stop the job. `path` NULL: the primary file. `code`, for
  * issue.code: a word for the kind of problem, as of status_name() ("corrupt") or narrower ("truncated");
  * names of fixtures begin with it. */
-enum issue_severity {
-    ISSUE_ERROR,
-    ISSUE_WARNING
-};
+enum issue_severity { ISSUE_ERROR, ISSUE_WARNING };
 void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
                const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
 void job_issue_error(struct job *, enum issue_severity, const struct error *);

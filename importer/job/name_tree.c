@@ -80,11 +80,9 @@ static bool name_tree_token(struct name_tree *t, struct json *j, bool (*see)(voi
                             void *context)
 {
     switch (j->type) {
-    case JSON_FAIL:
-        return false;
+    case JSON_FAIL: return false;
     case JSON_OBJECT_END:
-    case JSON_ARRAY_END:
-        return name_tree_leave(t)->next || see(context);
+    case JSON_ARRAY_END: return name_tree_leave(t)->next || see(context);
     case JSON_KEY:
         t->path.len = t->levels[t->depth - 1].path;
         return see(context) && (j->type != JSON_KEY || name_tree_child(t, &j->text, j->at));

@@ -121,14 +121,10 @@ static bool recognise_wanted(const struct listing *l, const struct entry *e)
         if (formats[i]->set && format_has_suffix(formats[i], e->name))
             return true;
     switch (l->asked) {
-    case ASKED_ALL:
-        return true;
-    case ASKED_FILE:
-        return false;
-    case ASKED_PARTS:
-        return begins_as_asked(l, e->name);
-    case ASKED_COMPANION:
-        return !format_claims_name(e->name);
+    case ASKED_ALL: return true;
+    case ASKED_FILE: return false;
+    case ASKED_PARTS: return begins_as_asked(l, e->name);
+    case ASKED_COMPANION: return !format_claims_name(e->name);
     }
     return false;
 }
@@ -239,11 +235,7 @@ static void probe_all(struct walker *w, struct listing *l, bool many, enum turn 
 
 /* Whether a file has changed. IN_DOUBT: it cannot be looked at now; unless the listing has
  * reported that, *trouble says why. */
-enum sameness {
-    SAME,
-    OTHER,
-    IN_DOUBT
-};
+enum sameness { SAME, OTHER, IN_DOUBT };
 
 static enum sameness file_sameness(struct listing *l, const struct known_file *f,
                                    struct error *trouble)

@@ -88,9 +88,7 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
     }
     switch (e->kind) {
     case ENTRY_FILE:
-    case ENTRY_FOLDER:
-        listing_add(l, e);
-        break;
+    case ENTRY_FOLDER: listing_add(l, e); break;
     case ENTRY_DANGLING:
         report_entry(w, l, path, e->name, "dangling-link", "a link that leads nowhere");
         break;

@@ -11,11 +11,7 @@
 #include "shell/command/hashing.h"
 #include "shell/render/render.h"
 
-enum {
-    BY,
-    AGAIN,
-    JOBS
-};
+enum { BY, AGAIN, JOBS };
 
 static const struct option_spec options[] = {
     [BY] = {"--by", "WHAT", "sums instead of groups: by checkpoint, run or pair"},

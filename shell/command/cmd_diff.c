@@ -11,19 +11,7 @@
 #include "shell/command/rename_option.h"
 #include "shell/command/set_option.h"
 
-enum {
-    MAP,
-    SET,
-    RENAME,
-    PREFIX,
-    NAMES,
-    BYTES,
-    VALUES,
-    ALL,
-    TREE,
-    QUIET,
-    JOBS
-};
+enum { MAP, SET, RENAME, PREFIX, NAMES, BYTES, VALUES, ALL, TREE, QUIET, JOBS };
 
 static const struct option_spec options[] = {
     [MAP] = {"--map", "RULESET", "compare what this rule set makes of A"},

@@ -136,12 +136,7 @@ static int manifest(struct session *s, struct ckptdb_content_options *o, const c
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-enum {
-    SHA256,
-    MANIFEST,
-    AGAIN,
-    JOBS
-};
+enum { SHA256, MANIFEST, AGAIN, JOBS };
 
 static const struct option_spec options[] = {
     [SHA256] = {"--sha256", NULL,

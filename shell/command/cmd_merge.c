@@ -16,11 +16,7 @@ static const struct option_spec options[] = {
     {"--keep-both", NULL, "keep a rule set that differs from the one here as NAME@CATALOG"},
     {NULL, NULL, NULL},
 };
-enum {
-    RELOCATE,
-    HOST,
-    KEEP_BOTH
-};
+enum { RELOCATE, HOST, KEEP_BOTH };
 
 /* The pairs, each a malloc'ed text that is cut at its '='. */
 static bool read_relocations(const struct args *args, struct ckptdb_relocation *list)

@@ -58,11 +58,7 @@ static const struct {
     "   FROM (SELECT bin, coalesce((SELECT count FROM cell c WHERE c.tensor_id = p.tensor_id"            \
     "    AND c.bin = bins.bin), 0) AS count FROM bins))) AS line FROM picked p LEFT JOIN top ON of = name)"
 
-enum {
-    OF_ONE,
-    OF_RUN,
-    OF_ALL
-};
+enum { OF_ONE, OF_RUN, OF_ALL };
 
 static const struct {
     const char *programs, *people, *order;
@@ -147,11 +143,7 @@ static int64_t *find_run(struct session *s, const char *word, size_t *count)
     return NULL;
 }
 
-enum {
-    COLUMNS,
-    AGAIN,
-    JOBS
-};
+enum { COLUMNS, AGAIN, JOBS };
 
 static const struct option_spec options[] = {
     [COLUMNS] = {"--columns", "LIST", "show these columns: name,step,max,histogram"},

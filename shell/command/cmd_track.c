@@ -166,12 +166,7 @@ static void write_names(struct text *sql, const struct tracking *t, bool people)
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-enum {
-    STAT,
-    BY,
-    AGAIN,
-    JOBS
-};
+enum { STAT, BY, AGAIN, JOBS };
 
 static const struct option_spec options[] = {
     [STAT] = {"--stat", "LIST",

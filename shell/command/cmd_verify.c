@@ -166,13 +166,7 @@ static int check_manifest(struct session *s, const struct ckptdb_content_options
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-enum {
-    QUICK,
-    MANIFEST,
-    AGAIN,
-    QUIET,
-    JOBS
-};
+enum { QUICK, MANIFEST, AGAIN, QUIET, JOBS };
 
 static const struct option_spec options[] = {
     [QUICK] = {"--quick", NULL, "only headers, indexes and their checksums: no tensor data"},

@@ -12,11 +12,7 @@
 
 #define NAME_BYTES 100 /* of a checkpoint's name in the page's */
 
-enum {
-    OUT,
-    OPEN,
-    VALUES
-};
+enum { OUT, OPEN, VALUES };
 
 static const struct option_spec options[] = {
     [OUT] = {"-o", "OUT", "the page; - is standard output"},

@@ -234,12 +234,7 @@ static void say_alias(const struct sql_token *string)
 void sql_dtype_hint(const char *statement)
 {
     struct sql_token t = {.end = statement};
-    enum {
-        NOTHING,
-        COLUMN,
-        OPERATOR,
-        LIST
-    } after = NOTHING;
+    enum { NOTHING, COLUMN, OPERATOR, LIST } after = NOTHING;
     while (sql_token_next(&t)) {
         if (t.at[0] == '\'' && t.end - t.at > 1 && after >= OPERATOR) {
             say_alias(&t);

@@ -108,11 +108,7 @@ static void add_string(struct render *r, struct text *out, const char *at, size_
         text_add(out, at, len);
 }
 
-enum meaning {
-    MEANS_NUMBER,
-    MEANS_BYTES,
-    MEANS_COUNT
-};
+enum meaning { MEANS_NUMBER, MEANS_BYTES, MEANS_COUNT };
 
 static enum meaning meaning_of(const char *column)
 {
@@ -429,11 +425,7 @@ static void say_left_out(const struct session *s, const struct render *r)
     text_release(&what);
 }
 
-enum kind {
-    KIND_ANY,
-    KIND_LISTING,
-    KIND_FACTS
-};
+enum kind { KIND_ANY, KIND_LISTING, KIND_FACTS };
 
 static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
 {

@@ -232,9 +232,7 @@ static void test_refused(void **state)
 static void test_bombs(void **state)
 {
     (void)state;
-    enum {
-        ZEROS = 64 << 20
-    };
+    enum { ZEROS = 64 << 20 };
     struct decoder d = decoder_open();
     uint8_t *zeros = calloc(ZEROS, 1);
     uLongf len = compressBound(ZEROS);

@@ -117,23 +117,12 @@ static void change(struct side *s, unsigned next_name)
     case 0:
         put_in(s, s->count ? at : 0, (struct row){next_name, 1, 1, any(2) ? 1 + any(9999) : 0});
         break;
-    case 1:
-        drop(s, at);
-        break;
-    case 2:
-        s->rows[at].name = next_name;
-        break;
-    case 3:
-        s->rows[at].dtype = any(4);
-        break;
-    case 4:
-        s->rows[at].shape = any(4);
-        break;
-    case 5:
-        s->rows[at].hash = any(3) ? 1 + any(9999) : 0;
-        break;
-    default:
-        move_some(s);
+    case 1: drop(s, at); break;
+    case 2: s->rows[at].name = next_name; break;
+    case 3: s->rows[at].dtype = any(4); break;
+    case 4: s->rows[at].shape = any(4); break;
+    case 5: s->rows[at].hash = any(3) ? 1 + any(9999) : 0; break;
+    default: move_some(s);
     }
 }
 

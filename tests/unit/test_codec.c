@@ -94,9 +94,7 @@ static void test_chains(void **state)
 static void test_long(void **state)
 {
     (void)state;
-    enum {
-        LEN = 300007 * 8
-    };
+    enum { LEN = 300007 * 8 };
     uint8_t *in = malloc(LEN), *out = malloc(LEN);
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -145,9 +143,7 @@ static enum status open_deflate(const uint8_t *in, size_t len, uint64_t declared
     return codec_chain_open(memory(in, len), chain, out, NULL, err);
 }
 
-enum {
-    PLAIN = 500000
-};
+enum { PLAIN = 500000 };
 
 static uint8_t *plain_bytes(void)
 {
@@ -190,9 +186,7 @@ static void test_deflate(void **state)
 static void test_spill_to_file(void **state)
 {
     (void)state;
-    enum {
-        LARGE = 9 << 20
-    };
+    enum { LARGE = 9 << 20 };
     size_t len;
     uint8_t *plain = calloc(1, LARGE), got[100];
     for (size_t i = 0; i < LARGE; i += 1000)
@@ -336,9 +330,7 @@ static void test_strings(void **state)
 static void test_many_strings(void **state)
 {
     (void)state;
-    enum {
-        COUNT = 5000
-    };
+    enum { COUNT = 5000 };
     uint8_t *in = malloc(COUNT * 60 + 200000), varint[VARINT_MAX];
     size_t len = 0, lengths[COUNT];
     uint32_t sum = 0, whole, found = 0;

@@ -177,9 +177,7 @@ static void test_blocks(void **state)
 static void test_many_varints(void **state)
 {
     (void)state;
-    enum {
-        COUNT = 50021
-    };
+    enum { COUNT = 50021 };
     uint8_t *packed = malloc(COUNT * VARINT_MAX), *out = malloc(COUNT * 8);
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -234,9 +232,7 @@ static void test_field_strings(void **state)
 static void test_many_field_strings(void **state)
 {
     (void)state;
-    enum {
-        COUNT = 3001
-    };
+    enum { COUNT = 3001 };
     uint8_t *message = malloc(COUNT * 40);
     struct error err = {.offset = NO_OFFSET};
     struct strings *t = NULL;

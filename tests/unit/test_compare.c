@@ -24,22 +24,15 @@ static double any_double(unsigned kind, size_t i, bool second)
     double x;
     memcpy(&x, &bits, sizeof(x));
     switch (kind) {
-    case 0:
-        return (double)(i % 7) + part / 1000;
-    case 1:
-        return x;
-    case 2:
-        return part * 0x1p1023;
-    case 3:
-        return part * 0x1p-1040;
+    case 0: return (double)(i % 7) + part / 1000;
+    case 1: return x;
+    case 2: return part * 0x1p1023;
+    case 3: return part * 0x1p-1040;
     case 4:
         return bits % 16 == 0 ? NAN : bits % 16 == 1 ? INFINITY : bits % 16 == 2 ? -INFINITY : part;
-    case 5:
-        return i % 5 ? (double)i : INFINITY;
-    case 6:
-        return i == 3 ? part : 0;
-    default:
-        return i % 9 ? 1 : second ? 3e-300 : 1e-300;
+    case 5: return i % 5 ? (double)i : INFINITY;
+    case 6: return i == 3 ? part : 0;
+    default: return i % 9 ? 1 : second ? 3e-300 : 1e-300;
     }
 }
 
@@ -158,12 +151,9 @@ static long double number_at(const struct sample *s, uint64_t i)
 {
     struct element e = {0};
     switch (element_get(&s->t.dtype, s->bytes, i, &e)) {
-    case ELEMENT_INTEGER:
-        return e.integer;
-    case ELEMENT_LARGE:
-        return e.large;
-    default:
-        return e.real;
+    case ELEMENT_INTEGER: return e.integer;
+    case ELEMENT_LARGE: return e.large;
+    default: return e.real;
     }
 }
 

@@ -168,17 +168,10 @@ static void random_operations(struct array *a, struct text *ops)
             else
                 random_transpose(a, ops);
             break;
-        case 1:
-            random_permute(a, ops);
-            break;
-        case 2:
-            random_part(a, ops);
-            break;
-        case 3:
-            random_flatten(a, ops);
-            break;
-        default:
-            random_transpose(a, ops);
+        case 1: random_permute(a, ops); break;
+        case 2: random_part(a, ops); break;
+        case 3: random_flatten(a, ops); break;
+        default: random_transpose(a, ops);
         }
     }
     text_addc(ops, ']');

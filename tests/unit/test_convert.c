@@ -68,11 +68,7 @@ static uint64_t noise(uint64_t *state)
 
 /* Written down again here, from the definitions: 2^(E - bias) * (1 + M / 2^p). `beyond` is
  * what a finite value too large becomes. */
-enum beyond {
-    INFINITE,
-    NOT_A_NUMBER,
-    LARGEST
-};
+enum beyond { INFINITE, NOT_A_NUMBER, LARGEST };
 
 static const struct layout {
     const char *name;
@@ -550,9 +546,7 @@ static void integers_are_checked(void **state)
 static void first_bad_element(void **state)
 {
     (void)state;
-    enum {
-        MANY = 5000
-    };
+    enum { MANY = 5000 };
     static float values[MANY];
     static int8_t out[MANY];
     static const uint64_t places[] = {0, 1, 7, 8, 31, 1023, 1024, 1025, 2050, MANY - 1};

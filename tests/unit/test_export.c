@@ -174,10 +174,7 @@ static void test_safetensors_bytes(void **state)
 /* What lies in chunks comes out as what does not, by any number of threads. */
 static void test_chunks(void **state)
 {
-    enum {
-        COUNT = 24,
-        FLOATS = 300000
-    };
+    enum { COUNT = 24, FLOATS = 300000 };
     static float numbers[FLOATS];
     static const char *const dtypes[] = {NULL, "bfloat16"};
     struct fake tensors[COUNT];
@@ -398,9 +395,7 @@ static void test_zip64(void **state)
 /* Blocks of every kind, on one thread and on many, all give what one conversion gives. */
 static void test_blocks(void **state)
 {
-    enum {
-        COUNT = 300001
-    };
+    enum { COUNT = 300001 };
     static const char *const dtypes[] = {NULL, "float64", "bfloat16", "float8_e5m2"};
     float *values = malloc(COUNT * sizeof(*values));
     struct fake tensors[40];
@@ -611,9 +606,7 @@ static void test_causes(void **state)
 /* However many tensors, the plan takes the same memory, and the file is written. */
 static void test_many(void **state)
 {
-    enum {
-        COUNT = 40000
-    };
+    enum { COUNT = 40000 };
     struct fake *tensors = calloc(COUNT, sizeof(*tensors));
     char(*names)[64] = calloc(COUNT, sizeof(*names));
     struct shop shop = {.tensors = tensors, .count = COUNT};
@@ -1242,9 +1235,7 @@ static void test_zarr_faults(void **state)
 /* More parts than files may be open. */
 static void test_many_parts(void **state)
 {
-    enum {
-        COUNT = 300
-    };
+    enum { COUNT = 300 };
     static uint8_t bytes[COUNT];
     struct fake tensors[COUNT];
     char names[COUNT][8];

@@ -48,12 +48,7 @@ static void prepare(struct trial *t)
     naive(t);
 }
 
-enum way {
-    COPY,
-    RUN,
-    TO_FILE,
-    WAYS
-};
+enum way { COPY, RUN, TO_FILE, WAYS };
 
 static void try_one(const struct trial *t, enum way way)
 {

@@ -95,10 +95,7 @@ static void test_goldens(void **state)
 static void test_many(void **state)
 {
     (void)state;
-    enum {
-        BLOCKS = 40,
-        COUNT = BLOCKS * 256
-    };
+    enum { BLOCKS = 40, COUNT = BLOCKS * 256 };
     static uint8_t blocks[BLOCKS * 144];
     static float whole[COUNT];
     static uint8_t raw[COUNT * 8 + 1];

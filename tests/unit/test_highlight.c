@@ -134,10 +134,8 @@ static void write_to(struct screen *s, const char *at)
             break;
         case 'm':
         case 'h':
-        case 'l':
-            break;
-        default:
-            fail();
+        case 'l': break;
+        default: fail();
         }
     }
 }

@@ -16,14 +16,7 @@
 
 /* --- faults ----------------------------------------------------------------------------- */
 
-enum call {
-    NO_CALL,
-    OPEN,
-    READ,
-    OPENDIR,
-    READDIR,
-    LOOK
-};
+enum call { NO_CALL, OPEN, READ, OPENDIR, READDIR, LOOK };
 
 static struct {
     enum call call;

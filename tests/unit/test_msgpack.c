@@ -13,26 +13,13 @@ static void print_item(const struct msgpack_item *item, char *out, size_t space)
     const char *word = words[item->type];
     unsigned long long number = item->type >= MSGPACK_ARRAY ? item->count : item->len;
     switch (item->type) {
-    case MSGPACK_NIL:
-        snprintf(out, space, "nil");
-        break;
-    case MSGPACK_BOOL:
-        snprintf(out, space, "%s", item->truth ? "true" : "false");
-        break;
-    case MSGPACK_UNSIGNED:
-        snprintf(out, space, "%llu", (unsigned long long)item->number);
-        break;
-    case MSGPACK_NEGATIVE:
-        snprintf(out, space, "%lld", (long long)item->integer);
-        break;
-    case MSGPACK_REAL:
-        snprintf(out, space, "%.17g", item->real);
-        break;
-    case MSGPACK_EXTENSION:
-        snprintf(out, space, "ext %d %llu", item->kind, number);
-        break;
-    default:
-        snprintf(out, space, "%s %llu", word, number);
+    case MSGPACK_NIL: snprintf(out, space, "nil"); break;
+    case MSGPACK_BOOL: snprintf(out, space, "%s", item->truth ? "true" : "false"); break;
+    case MSGPACK_UNSIGNED: snprintf(out, space, "%llu", (unsigned long long)item->number); break;
+    case MSGPACK_NEGATIVE: snprintf(out, space, "%lld", (long long)item->integer); break;
+    case MSGPACK_REAL: snprintf(out, space, "%.17g", item->real); break;
+    case MSGPACK_EXTENSION: snprintf(out, space, "ext %d %llu", item->kind, number); break;
+    default: snprintf(out, space, "%s %llu", word, number);
     }
 }
 
@@ -181,9 +168,7 @@ static bool skip_all(const uint8_t *bytes, size_t len, struct error *err)
 
 static void leave_out(void **state)
 {
-    enum {
-        DEEP = 1000000
-    };
+    enum { DEEP = 1000000 };
     struct error err;
     uint8_t *bytes = malloc(DEEP + 1);
     (void)state;
@@ -222,11 +207,7 @@ static enum status counting_read(const struct source *s, uint64_t offset, void *
 static void windows(void **state)
 {
     static const struct source_ops ops = {.read_at = counting_read};
-    enum {
-        SMALL = 10000,
-        LARGE = 10,
-        LARGE_BYTES = 1 << 20
-    };
+    enum { SMALL = 10000, LARGE = 10, LARGE_BYTES = 1 << 20 };
     size_t size = SMALL * 9 + LARGE * (5 + LARGE_BYTES), at = 0;
     uint8_t *bytes = calloc(1, size);
     uint64_t read = 0;

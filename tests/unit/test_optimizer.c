@@ -363,10 +363,7 @@ static void test_compare(void **state)
 /* Chains in a chain: each is a place, and is found without looking at the leaves of all others. */
 static void test_many_chains(void **state)
 {
-    enum {
-        CHAINS = 200,
-        LINKS = 250
-    };
+    enum { CHAINS = 200, LINKS = 250 };
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {.err = &err};
     struct optimizer_held held = {.arena = &arena};

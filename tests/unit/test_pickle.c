@@ -47,24 +47,12 @@ static void print_node(struct text *out, const struct pickle *p, pickle_ref ref,
         return;
     }
     switch (n->kind) {
-    case PICKLE_NONE:
-        text_adds(out, "None");
-        break;
-    case PICKLE_FALSE:
-        text_adds(out, "False");
-        break;
-    case PICKLE_TRUE:
-        text_adds(out, "True");
-        break;
-    case PICKLE_INT:
-        text_addf(out, "%lld", (long long)n->integer);
-        break;
-    case PICKLE_BIGINT:
-        text_addf(out, "big %s", n->text);
-        break;
-    case PICKLE_FLOAT:
-        text_addf(out, "%g", n->real);
-        break;
+    case PICKLE_NONE: text_adds(out, "None"); break;
+    case PICKLE_FALSE: text_adds(out, "False"); break;
+    case PICKLE_TRUE: text_adds(out, "True"); break;
+    case PICKLE_INT: text_addf(out, "%lld", (long long)n->integer); break;
+    case PICKLE_BIGINT: text_addf(out, "big %s", n->text); break;
+    case PICKLE_FLOAT: text_addf(out, "%g", n->real); break;
     case PICKLE_TEXT:
         text_addf(out, n->flags & PICKLE_STR8 ? "s'" : "'");
         text_escape(out, n->text, n->count);
@@ -74,30 +62,17 @@ static void print_node(struct text *out, const struct pickle *p, pickle_ref ref,
         text_addf(out, "bytes %llu+%llu", (unsigned long long)n->data->offset,
                   (unsigned long long)n->data->len);
         break;
-    case PICKLE_TUPLE:
-        print_items(out, p, ref, "(", ")", depth);
-        break;
-    case PICKLE_LIST:
-        print_items(out, p, ref, "[", "]", depth);
-        break;
-    case PICKLE_SET:
-        print_items(out, p, ref, "<", ">", depth);
-        break;
-    case PICKLE_DICT:
-        print_items(out, p, ref, "{", "}", depth);
-        break;
-    case PICKLE_PERSID:
-        print_items(out, p, ref, "persid(", ")", depth);
-        break;
+    case PICKLE_TUPLE: print_items(out, p, ref, "(", ")", depth); break;
+    case PICKLE_LIST: print_items(out, p, ref, "[", "]", depth); break;
+    case PICKLE_SET: print_items(out, p, ref, "<", ">", depth); break;
+    case PICKLE_DICT: print_items(out, p, ref, "{", "}", depth); break;
+    case PICKLE_PERSID: print_items(out, p, ref, "persid(", ")", depth); break;
     case PICKLE_GLOBAL:
         text_addf(out, "%s%s", p->globals[n->integer].name,
                   p->globals[n->integer].called ? "!" : "");
         break;
-    case PICKLE_CALL:
-        print_call(out, p, n->call, depth);
-        break;
-    default:
-        text_adds(out, "nothing");
+    case PICKLE_CALL: print_call(out, p, n->call, depth); break;
+    default: text_adds(out, "nothing");
     }
 }
 

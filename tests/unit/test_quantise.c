@@ -8,10 +8,7 @@
 #include "catalog/data/convert/convert.h"
 #include "tests/unit/unit.h"
 
-enum {
-    COUNT = 8192,
-    KINDS = 9
-};
+enum { COUNT = 8192, KINDS = 9 };
 
 struct quantised {
     const char *type;
@@ -31,25 +28,15 @@ static float number(int kind, int n, unsigned e, float before)
 {
     static const float odd[] = {0, -0.0F, INFINITY, -INFINITY, NAN, -NAN};
     switch (kind) {
-    case 0:
-        return ldexpf((float)n, -20);
-    case 1: /* of any size */
-        return ldexpf((float)n, (int)(e % 41) - 40);
-    case 2: /* sparse */
-        return e % 4 ? 0 : ldexpf((float)n, -18);
-    case 3: /* ties */
-        n /= 16384;
-        return (float)n * 0.125F;
-    case 4: /* mostly positive */
-        return ldexpf((float)n, -20) + 0.25F;
-    case 5: /* huge */
-        return ldexpf((float)n, 110);
-    case 6: /* subnormal */
-        return ldexpf((float)n, -145);
-    case 7: /* no numbers */
-        return e % 8 ? ldexpf((float)n, -17) : odd[e % 6];
-    default: /* constant */
-        return before;
+    case 0: return ldexpf((float)n, -20);
+    case 1: /* of any size */ return ldexpf((float)n, (int)(e % 41) - 40);
+    case 2: /* sparse */ return e % 4 ? 0 : ldexpf((float)n, -18);
+    case 3: /* ties */ n /= 16384; return (float)n * 0.125F;
+    case 4: /* mostly positive */ return ldexpf((float)n, -20) + 0.25F;
+    case 5: /* huge */ return ldexpf((float)n, 110);
+    case 6: /* subnormal */ return ldexpf((float)n, -145);
+    case 7: /* no numbers */ return e % 8 ? ldexpf((float)n, -17) : odd[e % 6];
+    default: /* constant */ return before;
     }
 }
 

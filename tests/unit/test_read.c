@@ -307,10 +307,7 @@ static void test_layouts(void **state)
 static void test_bands(void **state)
 {
     (void)state;
-    enum {
-        ROWS = 3000,
-        COLUMNS = 1700
-    };
+    enum { ROWS = 3000, COLUMNS = 1700 };
     uint32_t *stored = malloc(sizeof(*stored) * ROWS * COLUMNS), got[5000];
     uint64_t shape[] = {ROWS, COLUMNS};
     int64_t strides[] = {1, ROWS};
@@ -372,12 +369,7 @@ static void *read_around(void *argument)
 static void test_threads(void **state)
 {
     (void)state;
-    enum {
-        THREADS = 4,
-        PIECES = 40,
-        ROWS = 5,
-        COLUMNS = 30
-    };
+    enum { THREADS = 4, PIECES = 40, ROWS = 5, COLUMNS = 30 };
     struct model *m = calloc(1, sizeof(*m));
     uint32_t sums[PIECES];
     pthread_t thread[THREADS];

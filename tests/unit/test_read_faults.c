@@ -14,11 +14,7 @@
 
 /* --- faults ----------------------------------------------------------------------------- */
 
-enum fault {
-    NO_FAULT,
-    NO_MEMORY,
-    NO_READ
-};
+enum fault { NO_FAULT, NO_MEMORY, NO_READ };
 
 static enum fault armed;
 static unsigned long calls, fail_at; /* fail_at 0: count only */
@@ -80,11 +76,7 @@ ssize_t __wrap_pread64(int fd, void *at, size_t len, off_t offset)
 
 /* --- files ------------------------------------------------------------------------------ */
 
-enum {
-    ROWS = 60,
-    COLUMNS = 50,
-    BYTES = ROWS * COLUMNS * 4
-};
+enum { ROWS = 60, COLUMNS = 50, BYTES = ROWS * COLUMNS * 4 };
 
 /* What the tensors are made of: the file "plain", "packed", the same deflated, and "shard",
  * the same with an index of its SHARD_CHUNKS parts. */

@@ -32,9 +32,7 @@ static void finds_again(void **state)
 static void borrowed_patterns_stay(void **state)
 {
     (void)state;
-    enum {
-        MANY = 600
-    };
+    enum { MANY = 600 };
     static struct cached_regex *e[MANY];
     struct regex_cache *c = regex_cache_new();
     char pattern[32];
@@ -58,9 +56,7 @@ static void borrowed_patterns_stay(void **state)
 static void templates_stay_while_borrowed(void **state)
 {
     (void)state;
-    enum {
-        MANY = 20
-    };
+    enum { MANY = 20 };
     const struct template *t[MANY], *again = NULL;
     struct error err = {.offset = NO_OFFSET};
     struct regex_cache *c = regex_cache_new();

@@ -352,9 +352,7 @@ static void folds_many(void **state)
 static void bounds_the_depth(void **state)
 {
     (void)state;
-    enum {
-        LEN = 100000
-    };
+    enum { LEN = 100000 };
     char *name = malloc(LEN + 1);
     struct module_tree tree;
     struct text seen = {0};

@@ -26,24 +26,15 @@ static float any_float(unsigned kind, size_t i)
     float x;
     memcpy(&x, &bits, sizeof(x));
     switch (kind) {
-    case 0:
-        return ((float)(bits & 0xFFFF) - 32768) / 1e6F;
-    case 1:
-        return 1e6F + (float)(bits & 0xFFFF) / 65536;
-    case 2:
-        return x;
-    case 3:
-        return bits & 1 ? NAN : bits & 2 ? INFINITY : -INFINITY;
-    case 4:
-        return i == 0 ? 1e30F : (float)(bits & 0xFF);
-    case 5:
-        return (float)(int)(bits & 31) / 16 - 1 + (bits & 32 ? 0 : 0.001F);
-    case 6:
-        return (bits & 1 ? 1e-44F : -1e-40F) * (float)(bits >> 1 & 7);
-    case 7:
-        return i == 8192 / 2 ? NAN : (float)(bits & 0xFFFF) - 20;
-    default:
-        return 0.5F;
+    case 0: return ((float)(bits & 0xFFFF) - 32768) / 1e6F;
+    case 1: return 1e6F + (float)(bits & 0xFFFF) / 65536;
+    case 2: return x;
+    case 3: return bits & 1 ? NAN : bits & 2 ? INFINITY : -INFINITY;
+    case 4: return i == 0 ? 1e30F : (float)(bits & 0xFF);
+    case 5: return (float)(int)(bits & 31) / 16 - 1 + (bits & 32 ? 0 : 0.001F);
+    case 6: return (bits & 1 ? 1e-44F : -1e-40F) * (float)(bits >> 1 & 7);
+    case 7: return i == 8192 / 2 ? NAN : (float)(bits & 0xFFFF) - 20;
+    default: return 0.5F;
     }
 }
 

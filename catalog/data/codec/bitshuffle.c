@@ -21,11 +21,7 @@
 #define BLOCK_TARGET 8192 /* bytes of a block where the file does not say, */
 #define BLOCK_LEAST  128  /* but at least this many elements */
 
-enum compressor {
-    AS_IT_IS,
-    LZ4,
-    ZSTD
-};
+enum compressor { AS_IT_IS, LZ4, ZSTD };
 
 struct bitshuffled {
     uint64_t size, element, block; /* bytes, bytes, elements */

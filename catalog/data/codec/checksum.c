@@ -65,9 +65,7 @@ static uint32_t fold(uint32_t sum)
 
 static uint32_t fletcher32_of(struct bytes data)
 {
-    enum {
-        RUN = 360
-    }; /* numbers whose sum of sums fits in 32 bits */
+    enum { RUN = 360 }; /* numbers whose sum of sums fits in 32 bits */
     uint32_t sum = 0, sums = 0;
     size_t left = data.len / 2;
     const uint8_t *at = data.at;

@@ -15,11 +15,7 @@
 #define PIECE_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
 
 /* The wrapper of the deflated bytes, as zlib's windowBits. */
-enum {
-    RAW = -15,
-    ZLIB = 15,
-    GZIP = 15 + 16
-};
+enum { RAW = -15, ZLIB = 15, GZIP = 15 + 16 };
 
 /* --- zlib --------------------------------------------------------------------------------- */
 
@@ -89,12 +85,7 @@ STREAM(gzip, GZIP, TAIL_PADDED)
 /* --- blocks ------------------------------------------------------------------------------- */
 
 /* Both functions decode one stream; TOO_LONG: it decodes to more than p->room bytes. */
-enum outcome {
-    DONE,
-    TOO_LONG,
-    DAMAGED,
-    NO_MEMORY
-};
+enum outcome { DONE, TOO_LONG, DAMAGED, NO_MEMORY };
 
 static enum outcome inflate_with_zlib(int wrap, struct stream_piece *p)
 {
@@ -131,10 +122,8 @@ static enum outcome inflate_with_libdeflate(const struct libdeflate *lib, void *
         p->out += made;
         p->room -= made;
         return DONE;
-    case LIBDEFLATE_INSUFFICIENT_SPACE:
-        return TOO_LONG;
-    default:
-        return DAMAGED;
+    case LIBDEFLATE_INSUFFICIENT_SPACE: return TOO_LONG;
+    default: return DAMAGED;
     }
 }
 
@@ -155,16 +144,12 @@ static enum status inflate_block(const struct codec_step *step, int wrap, struct
     do {
         switch (lib ? inflate_with_libdeflate(lib, step->state, wrap, &p)
                     : inflate_with_zlib(wrap, &p)) {
-        case TOO_LONG:
-            *made = room + 1;
-            return OK;
-        case NO_MEMORY:
-            return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
+        case TOO_LONG: *made = room + 1; return OK;
+        case NO_MEMORY: return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
         case DAMAGED:
             return codec_corrupt(step, err, "the stream at byte %zu is damaged or cut short",
                                  stored - p.in.len);
-        case DONE:
-            break;
+        case DONE: break;
         }
     } while (wrap == GZIP && !all_zero(p.in));
     if (wrap == ZLIB && p.in.len)

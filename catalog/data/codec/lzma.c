@@ -30,8 +30,7 @@ static enum status lzma_failed(const struct codec_step *step, lzma_ret rc, const
                                struct error *err)
 {
     switch (rc) {
-    case LZMA_MEM_ERROR:
-        return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
+    case LZMA_MEM_ERROR: return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
     case LZMA_MEMLIMIT_ERROR:
         return error_set(err, ERR_LIMIT, step->name, step->offset,
                          "%s: decoding needs more than %llu bytes of memory", step->codec,
@@ -43,8 +42,7 @@ static enum status lzma_failed(const struct codec_step *step, lzma_ret rc, const
     case LZMA_BUF_ERROR:
         return codec_corrupt(step, err, "data is cut short after %llu decoded bytes",
                              (unsigned long long)z->total_out);
-    case LZMA_FORMAT_ERROR:
-        return codec_corrupt(step, err, "data is neither .xz nor .lzma");
+    case LZMA_FORMAT_ERROR: return codec_corrupt(step, err, "data is neither .xz nor .lzma");
     default:
         return codec_corrupt(step, err, "data is damaged at byte %llu",
                              (unsigned long long)z->total_in);

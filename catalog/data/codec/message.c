@@ -51,15 +51,10 @@ static uint64_t contents(struct cursor *c, unsigned wire)
         if (cursor_ok(c))
             c->at = begin;
         return len;
-    case WIRE_FIXED64:
-        return 8;
-    case WIRE_BYTES:
-        return cursor_varint(c);
-    case WIRE_FIXED32:
-        return 4;
-    default:
-        cursor_fail(c);
-        return 0;
+    case WIRE_FIXED64: return 8;
+    case WIRE_BYTES: return cursor_varint(c);
+    case WIRE_FIXED32: return 4;
+    default: cursor_fail(c); return 0;
     }
 }
 

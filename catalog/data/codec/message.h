@@ -13,12 +13,7 @@
 
 #include "catalog/data/store/source.h"
 
-enum wire {
-    WIRE_VARINT = 0,
-    WIRE_FIXED64 = 1,
-    WIRE_BYTES = 2,
-    WIRE_FIXED32 = 5
-};
+enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 struct message_field {
     uint64_t number; /* 0: the message has ended */

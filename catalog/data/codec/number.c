@@ -21,12 +21,7 @@
 
 #define TILE ((size_t)512) /* elements that a filter processes at a time */
 
-enum kind {
-    BOOL,
-    INT,
-    UINT,
-    FLOAT
-};
+enum kind { BOOL, INT, UINT, FLOAT };
 
 /* Elements being processed. Integers are sign-extended to 64 bits. Floats are doubles: these have
  * more than twice the mantissa bits of the smaller types, so that a sum or quotient computed in

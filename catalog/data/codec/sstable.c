@@ -19,10 +19,7 @@
 #define TRAILER_BYTES 5
 #define DECODED_MAX   ((uint64_t)64 << 20) /* the importer refuses larger blocks */
 
-enum block_type {
-    BLOCK_RAW = 0,
-    BLOCK_SNAPPY = 1
-};
+enum block_type { BLOCK_RAW = 0, BLOCK_SNAPPY = 1 };
 
 static enum status sstable_fail(const struct source *s, enum status status, const char *what,
                                 struct error *err)

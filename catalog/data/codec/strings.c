@@ -45,15 +45,7 @@ struct mark {
     uint64_t length_at, byte_at;
 };
 
-enum kind {
-    TF,
-    FIELDS,
-    VLEN,
-    NUMPY_BYTES,
-    TO_NUL,
-    SPACES,
-    NUMPY_TEXT
-};
+enum kind { TF, FIELDS, VLEN, NUMPY_BYTES, TO_NUL, SPACES, NUMPY_TEXT };
 
 /* The argument of a chain's "strings:" step. */
 struct encoding {

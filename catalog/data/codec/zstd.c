@@ -67,13 +67,10 @@ static enum status zstd_decode(const struct codec_step *step, struct bytes in, u
         return OK;
     }
     switch (lib->code(got)) {
-    case ZSTD_error_dstSize_tooSmall:
-        *made = room + 1;
-        return OK;
+    case ZSTD_error_dstSize_tooSmall: *made = room + 1; return OK;
     case ZSTD_error_memory_allocation:
         return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
-    default:
-        return codec_corrupt(step, err, "data is damaged: %s", lib->message(got));
+    default: return codec_corrupt(step, err, "data is damaged: %s", lib->message(got));
     }
 }
 

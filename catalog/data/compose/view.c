@@ -403,27 +403,17 @@ static enum status zeros(struct view *v, const struct operation *o, struct error
 enum status view_apply(struct view *v, const struct operation *o, struct error *err)
 {
     switch (o->kind) {
-    case OPERATION_CAST:
-        return OK;
-    case OPERATION_TRANSPOSE:
-        return transpose(v, o, err);
-    case OPERATION_PERMUTE:
-        return permute(v, o, err);
-    case OPERATION_RESHAPE:
-        return reshape(v, o, err);
-    case OPERATION_FLATTEN:
-        return flatten(v, o, err);
-    case OPERATION_TAKE:
-        return view_take(v, o, err);
-    case OPERATION_SLICE:
-        return slice(v, o, err);
+    case OPERATION_CAST: return OK;
+    case OPERATION_TRANSPOSE: return transpose(v, o, err);
+    case OPERATION_PERMUTE: return permute(v, o, err);
+    case OPERATION_RESHAPE: return reshape(v, o, err);
+    case OPERATION_FLATTEN: return flatten(v, o, err);
+    case OPERATION_TAKE: return view_take(v, o, err);
+    case OPERATION_SLICE: return slice(v, o, err);
     case OPERATION_SCALE:
-    case OPERATION_ADD:
-        return scale_or_add(v, o, err);
-    case OPERATION_ZEROS:
-        return zeros(v, o, err);
-    default:
-        return impossible(o, "only a map of dialect convert divides and joins tensors", err);
+    case OPERATION_ADD: return scale_or_add(v, o, err);
+    case OPERATION_ZEROS: return zeros(v, o, err);
+    default: return impossible(o, "only a map of dialect convert divides and joins tensors", err);
     }
 }
 

@@ -15,13 +15,7 @@ bool converter_scalar_only;
 #define CHUNK 1024
 
 /* The wide types between which values are converted; a dtype is loaded into one of them. */
-enum hub {
-    HUB_I64,
-    HUB_U64,
-    HUB_F32,
-    HUB_F64,
-    HUBS
-};
+enum hub { HUB_I64, HUB_U64, HUB_F32, HUB_F64, HUBS };
 
 /* The kernels from one dtype to its hub and back. */
 struct route {

@@ -16,16 +16,11 @@ static uint64_t bits_at(const uint8_t *data, uint64_t index, unsigned bits)
 {
     const uint8_t *at = data + index / 8 * bits + index % 8 * bits / 8;
     switch (bits) {
-    case 64:
-        return load_u64le(at);
-    case 32:
-        return load_u32le(at);
-    case 16:
-        return load_u16le(at);
-    case 8:
-        return *at;
-    default:
-        return *at >> index % 8 * bits % 8 & ((1U << bits) - 1);
+    case 64: return load_u64le(at);
+    case 32: return load_u32le(at);
+    case 16: return load_u16le(at);
+    case 8: return *at;
+    default: return *at >> index % 8 * bits % 8 & ((1U << bits) - 1);
     }
 }
 
@@ -63,10 +58,8 @@ enum element_type element_get(const struct dtype *d, const void *data, uint64_t 
     const unsigned bits = d->bits;
     const uint64_t sign = UINT64_C(1) << (bits - 1) % 64;
     switch (d->kind) {
-    case DTYPE_BOOL:
-        return get_uint(bits_at(data, index, 8) != 0, out);
-    case DTYPE_UINT:
-        return get_uint(bits_at(data, index, bits), out);
+    case DTYPE_BOOL: return get_uint(bits_at(data, index, 8) != 0, out);
+    case DTYPE_UINT: return get_uint(bits_at(data, index, bits), out);
     case DTYPE_INT:
     case DTYPE_TIME:
         out->integer = (int64_t)((bits_at(data, index, bits) ^ sign) - sign);
@@ -81,8 +74,7 @@ enum element_type element_get(const struct dtype *d, const void *data, uint64_t 
         out->imaginary =
             element_real_of(part_name(d), bits / 2, bits_at(data, 2 * index + 1, bits / 2));
         return ELEMENT_COMPLEX;
-    default:
-        return ELEMENT_NONE;
+    default: return ELEMENT_NONE;
     }
 }
 
@@ -325,9 +317,7 @@ static void print_element(struct sink *s, const struct dtype *d, const void *dat
         snprintf(number, sizeof(number), "%" PRIu64, e.large);
         sink_text(s, number);
         break;
-    case ELEMENT_REAL:
-        print_real(s, &p, e.real);
-        break;
+    case ELEMENT_REAL: print_real(s, &p, e.real); break;
     case ELEMENT_COMPLEX:
         sink_text(s, "[");
         print_real(s, &p, e.real);

@@ -40,9 +40,9 @@ enum kernel {
     KERNELS(K)
 #undef K
 #define K(type) KERNEL_quantise_##type, /* float32 to whole blocks, quantise.h */
-    QUANTISED(K)
+        QUANTISED(K)
 #undef K
-        KERNEL_COUNT,
+            KERNEL_COUNT,
 };
 
 /* Convert `count` elements. Returns how many come before the first that does not fit: `count` if

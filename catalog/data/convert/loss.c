@@ -12,11 +12,7 @@ struct tally {
     uint64_t zeros, infinite, nans; /* `infinite` includes NaN */
 };
 
-enum class {
-    IS_ZERO = 1,
-    IS_INFINITE = 2,
-    IS_NAN = 4
-};
+enum class { IS_ZERO = 1, IS_INFINITE = 2, IS_NAN = 4 };
 
 /* The bits of the exponent: infinity, as an integer. 0: the format has no such rule. */
 static uint64_t exponent_of(const struct dtype *d, unsigned bits)
@@ -81,17 +77,10 @@ static struct tally tally(const struct dtype *d, const void *numbers, uint64_t c
     unsigned bits = bits_of_number(d);
     uint64_t exponent = exponent_of(d, bits);
     switch (bits) {
-    case 64:
-        tally_64(numbers, count, exponent, &t);
-        break;
-    case 32:
-        tally_32(numbers, count, exponent, &t);
-        break;
-    case 16:
-        tally_16(numbers, count, exponent, &t);
-        break;
-    default:
-        tally_8(d, numbers, count, &t);
+    case 64: tally_64(numbers, count, exponent, &t); break;
+    case 32: tally_32(numbers, count, exponent, &t); break;
+    case 16: tally_16(numbers, count, exponent, &t); break;
+    default: tally_8(d, numbers, count, &t);
     }
     return t;
 }

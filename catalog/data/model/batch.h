@@ -56,12 +56,7 @@ struct batch_file {
     const char *kind; /* of a skipped file that looks like a checkpoint; else NULL */
 };
 
-enum fact_type {
-    FACT_NULL,
-    FACT_TEXT,
-    FACT_INTEGER,
-    FACT_REAL
-};
+enum fact_type { FACT_NULL, FACT_TEXT, FACT_INTEGER, FACT_REAL };
 
 struct batch_meta {
     const char *key;

@@ -194,13 +194,7 @@ enum {
     WITH_SOURCES = 32
 };
 
-enum {
-    ORDERED = 1,
-    INDEX_FIRST = 2,
-    INDEX_SUMMED = 4,
-    INDEX_BIG = 8,
-    WITH_CODEC = 16
-};
+enum { ORDERED = 1, INDEX_FIRST = 2, INDEX_SUMMED = 4, INDEX_BIG = 8, WITH_CODEC = 16 };
 
 void packed_put(struct text *out, uint64_t v)
 {

@@ -53,11 +53,7 @@ struct module_sums {
     uint8_t *packed;
 };
 
-enum module_sums_state {
-    MODULE_SUMS_GOOD,
-    MODULE_SUMS_DAMAGED,
-    MODULE_SUMS_NO_MEMORY
-};
+enum module_sums_state { MODULE_SUMS_GOOD, MODULE_SUMS_DAMAGED, MODULE_SUMS_NO_MEMORY };
 enum module_sums_state module_sums_unpack(struct bytes packed, struct module_sums *);
 /* Read the modules of depth[i]. */
 enum module_sums_state module_sums_read(struct module_sums *, size_t i);

@@ -18,18 +18,8 @@
 #include "catalog/base/text.h"
 #include "catalog/data/model/checks.h"
 
-enum packed_text {
-    PACKED_DTYPE,
-    PACKED_SHAPE,
-    PACKED_TEXTS
-};
-enum packed_number {
-    PACKED_ELEMENTS,
-    PACKED_NBYTES,
-    PACKED_STORAGE,
-    PACKED_FILE,
-    PACKED_NUMBERS
-};
+enum packed_text { PACKED_DTYPE, PACKED_SHAPE, PACKED_TEXTS };
+enum packed_number { PACKED_ELEMENTS, PACKED_NBYTES, PACKED_STORAGE, PACKED_FILE, PACKED_NUMBERS };
 
 /* A row to be packed. `at` NULL: SQL NULL; so is NUMBER_NULL. */
 struct packed_row {
@@ -61,11 +51,7 @@ struct packed_columns {
     size_t bytes; /* of memory, about */
 };
 
-enum packed_state {
-    PACKED_GOOD,
-    PACKED_DAMAGED,
-    PACKED_NO_MEMORY
-};
+enum packed_state { PACKED_GOOD, PACKED_DAMAGED, PACKED_NO_MEMORY };
 enum packed_state packed_columns_read(struct bytes packed, struct packed_columns *);
 void packed_columns_release(struct packed_columns *);
 

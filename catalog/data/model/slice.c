@@ -5,11 +5,7 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
 
-enum part_kind {
-    PART_INDEX,
-    PART_SLICE,
-    PART_ELLIPSIS
-};
+enum part_kind { PART_INDEX, PART_SLICE, PART_ELLIPSIS };
 
 /* The text between two commas. Numbers keep their sign; those beyond int64_t are clamped to its
  * ends, which changes nothing, since bounds are then clamped to the dimension as in Python. */

@@ -249,16 +249,11 @@ static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *ds
                              struct error *err)
 {
     switch (g->kind) {
-    case BAND_MEMORY:
-        memcpy(dst, g->memory.at + offset, len);
-        return OK;
-    case BAND_FILE:
-        return temporary_read(g->fd, offset, dst, len, g->base.name, err);
-    case BAND_STREAM:
-        return source_read(g->stream, offset, dst, len, err);
+    case BAND_MEMORY: memcpy(dst, g->memory.at + offset, len); return OK;
+    case BAND_FILE: return temporary_read(g->fd, offset, dst, len, g->base.name, err);
+    case BAND_STREAM: return source_read(g->stream, offset, dst, len, err);
     case BAND_FILL:
-    case BAND_NONE:
-        break;
+    case BAND_NONE: break;
     }
     const uint8_t *fill = decode_fill(g->decode);
     const size_t first = len < g->unit ? len : g->unit;

@@ -53,24 +53,12 @@ static void placement_value(const struct batch_tensor *t, int column, sqlite3_co
     if (column > 3 && !t->coding)
         return;
     switch (column) {
-    case 0:
-        sqlite3_result_int(context, t->storage);
-        break;
-    case 1:
-        result_number(context, t->file != NO_FILE, t->file);
-        break;
-    case 2:
-        result_number(context, t->storage == STORAGE_RANGE, t->offset);
-        break;
-    case 3:
-        result_number(context, !t->stored_unknown, t->stored);
-        break;
-    case 4:
-        result_string(context, t->coding->codec);
-        break;
-    case 5:
-        result_strides(context, t);
-        break;
+    case 0: sqlite3_result_int(context, t->storage); break;
+    case 1: result_number(context, t->file != NO_FILE, t->file); break;
+    case 2: result_number(context, t->storage == STORAGE_RANGE, t->offset); break;
+    case 3: result_number(context, !t->stored_unknown, t->stored); break;
+    case 4: result_string(context, t->coding->codec); break;
+    case 5: result_strides(context, t); break;
     default:
         if (t->coding->extents.len)
             sqlite3_result_blob64(context, t->coding->extents.at, t->coding->extents.len,

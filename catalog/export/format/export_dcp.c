@@ -123,11 +123,7 @@ static void add_storage_place(struct torch_pickle *p, const struct export_tensor
     text_adds(&p->text, "ub");
 }
 
-enum {
-    ADD_TENSOR,
-    ADD_PLANNER,
-    ADD_PLACE
-};
+enum { ADD_TENSOR, ADD_PLANNER, ADD_PLACE };
 
 static void put_dict(struct export_layout *l, struct torch_pickle *p, const char *key, int what,
                      const struct archive *archives)

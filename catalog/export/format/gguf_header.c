@@ -88,32 +88,15 @@ static void take_scalar(struct gguf *g, struct gguf_value *v)
 {
     switch (v->type) {
     case GGUF_U8:
-    case GGUF_BOOL:
-        v->integer = cursor_u8(&g->cursor);
-        break;
-    case GGUF_I8:
-        v->integer = (uint64_t)(int64_t)(int8_t)cursor_u8(&g->cursor);
-        break;
-    case GGUF_U16:
-        v->integer = take16(g);
-        break;
-    case GGUF_I16:
-        v->integer = (uint64_t)(int64_t)(int16_t)take16(g);
-        break;
-    case GGUF_U32:
-        v->integer = take32(g);
-        break;
-    case GGUF_I32:
-        v->integer = (uint64_t)(int64_t)(int32_t)take32(g);
-        break;
-    case GGUF_F32:
-        v->real = float_of(take32(g));
-        break;
-    case GGUF_F64:
-        v->real = double_of(take64(g));
-        break;
-    default:
-        v->integer = take64(g);
+    case GGUF_BOOL: v->integer = cursor_u8(&g->cursor); break;
+    case GGUF_I8: v->integer = (uint64_t)(int64_t)(int8_t)cursor_u8(&g->cursor); break;
+    case GGUF_U16: v->integer = take16(g); break;
+    case GGUF_I16: v->integer = (uint64_t)(int64_t)(int16_t)take16(g); break;
+    case GGUF_U32: v->integer = take32(g); break;
+    case GGUF_I32: v->integer = (uint64_t)(int64_t)(int32_t)take32(g); break;
+    case GGUF_F32: v->real = float_of(take32(g)); break;
+    case GGUF_F64: v->real = double_of(take64(g)); break;
+    default: v->integer = take64(g);
     }
 }
 

@@ -28,10 +28,7 @@ enum type_class {
     CLASS_VARIABLE = 0x19
 };
 
-enum filter {
-    FILTER_DEFLATE = 1,
-    FILTER_SHUFFLE = 2
-};
+enum filter { FILTER_DEFLATE = 1, FILTER_SHUFFLE = 2 };
 
 #define SIGNED_BIT     8
 #define IMPLIED_BIT    0x20 /* the mantissa's first bit is not stored */
@@ -132,12 +129,8 @@ static void add_type(struct text *out, const struct dtype *d)
         text_add(out, "FALSE\0\0\0TRUE\0\0\0\0\0\1", 18);
         break;
     case DTYPE_INT:
-    case DTYPE_UINT:
-        add_integer_type(out, d->kind == DTYPE_INT, d->bits);
-        break;
-    case DTYPE_COMPLEX:
-        add_complex(out, d->bits / 16);
-        break;
+    case DTYPE_UINT: add_integer_type(out, d->kind == DTYPE_INT, d->bits); break;
+    case DTYPE_COMPLEX: add_complex(out, d->bits / 16); break;
     default:
         if (hdf5_is_opaque(d))
             type_head(out, CLASS_OPAQUE, 0, 0, d->bits / 8); /* with an empty tag */

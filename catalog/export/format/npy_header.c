@@ -22,20 +22,14 @@
 static char kind_letter(const struct dtype *d)
 {
     switch (d->kind) {
-    case DTYPE_BOOL:
-        return 'b';
-    case DTYPE_INT:
-        return 'i';
-    case DTYPE_UINT:
-        return 'u';
+    case DTYPE_BOOL: return 'b';
+    case DTYPE_INT: return 'i';
+    case DTYPE_UINT: return 'u';
     case DTYPE_FLOAT: /* NumPy itself has the IEEE types of 16 bits and more */
         return d->bits > 8 && strcmp(d->name, "bfloat16") != 0 ? 'f' : 'V';
-    case DTYPE_COMPLEX:
-        return 'c';
-    case DTYPE_TIME:
-        return d->name[0] == 'd' ? 'M' : 'm';
-    default:
-        return 'V';
+    case DTYPE_COMPLEX: return 'c';
+    case DTYPE_TIME: return d->name[0] == 'd' ? 'M' : 'm';
+    default: return 'V';
     }
 }
 

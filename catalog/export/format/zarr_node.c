@@ -134,23 +134,16 @@ static void add_type_v3(const struct dtype *d, struct text *out)
 static void add_zero_v3(const struct dtype *d, struct text *out)
 {
     switch (d->kind) {
-    case DTYPE_BOOL:
-        text_adds(out, "false");
-        break;
-    case DTYPE_FLOAT:
-        text_adds(out, "0.0");
-        break;
-    case DTYPE_COMPLEX:
-        text_adds(out, "[0.0,0.0]");
-        break;
+    case DTYPE_BOOL: text_adds(out, "false"); break;
+    case DTYPE_FLOAT: text_adds(out, "0.0"); break;
+    case DTYPE_COMPLEX: text_adds(out, "[0.0,0.0]"); break;
     case DTYPE_VOID: /* zero bytes in base64 */
         text_addc(out, '"');
         for (unsigned i = 0; i < (d->block_bytes + 2U) / 3 * 4; i++)
             text_addc(out, i < (d->block_bytes * 4U + 2) / 3 ? 'A' : '=');
         text_addc(out, '"');
         break;
-    default:
-        text_addc(out, '0');
+    default: text_addc(out, '0');
     }
 }
 

@@ -9,12 +9,7 @@
 #define ZARR_CHUNK_BYTES ((uint64_t)8 << 20) /* of a chunk, by default */
 #define ZARR_CHUNK_MOST  ((uint64_t)1 << 30)
 
-enum zarr_codec {
-    ZARR_NONE,
-    ZARR_GZIP,
-    ZARR_ZSTD,
-    ZARR_BLOSC
-};
+enum zarr_codec { ZARR_NONE, ZARR_GZIP, ZARR_ZSTD, ZARR_BLOSC };
 
 /* How arrays are stored. */
 struct zarr_how {

@@ -37,11 +37,7 @@ struct assignment {
 
 /* A key's `turn` says when it entered R: in which pass, and there by its place in the target
  * (pass 1) or the source (pass 2). A value that replaces another keeps its turn. */
-enum pass {
-    PASS_RULES = 1,
-    PASS_REST,
-    PASS_AGAIN
-};
+enum pass { PASS_RULES = 1, PASS_REST, PASS_AGAIN };
 
 static int64_t turn(enum pass pass, int64_t place)
 {

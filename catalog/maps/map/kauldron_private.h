@@ -31,13 +31,7 @@ struct filters {
 };
 
 /* The step at which a rule fails. */
-enum step {
-    STEP_NONE,
-    STEP_NEW,
-    STEP_OLD,
-    STEP_WRITE,
-    STEPS
-};
+enum step { STEP_NONE, STEP_NEW, STEP_OLD, STEP_WRITE, STEPS };
 
 struct entry {
     const struct map_rule *rule;

@@ -320,26 +320,17 @@ bool rules_run_step(struct rules *s, struct rule *r, size_t at)
     if (step->fault)
         return rules_fail(s, step->fault);
     switch (step->form->kind) {
-    case STEP_TABLE:
-        return run_table(s, r, at);
-    case STEP_INT:
-        return rule_step_number_of(s, r, at, 0);
-    case STEP_INDEX:
-        return run_index(s, r, at);
-    case STEP_IF:
-        return run_if(s, r, at);
-    case STEP_NAME:
-        step->value = (struct run){s->name.at, s->name.len};
-        return true;
-    case STEP_SUB:
-        return run_sub(s, r, at);
+    case STEP_TABLE: return run_table(s, r, at);
+    case STEP_INT: return rule_step_number_of(s, r, at, 0);
+    case STEP_INDEX: return run_index(s, r, at);
+    case STEP_IF: return run_if(s, r, at);
+    case STEP_NAME: step->value = (struct run){s->name.at, s->name.len}; return true;
+    case STEP_SUB: return run_sub(s, r, at);
     case STEP_PART:
         step->value = (struct run){s->part.at ? s->part.at : "", s->part.len};
         return true;
-    case STEP_SETTING:
-        return run_setting(s, r, at);
-    case STEP_DROP:
-        return run_drop(s, r, at);
+    case STEP_SETTING: return run_setting(s, r, at);
+    case STEP_DROP: return run_drop(s, r, at);
     }
     return false;
 }

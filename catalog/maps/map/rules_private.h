@@ -46,12 +46,7 @@ struct run {
  * most common kinds of pieces, plain text and "\\N", need no compiled template.
  */
 struct piece {
-    enum {
-        PIECE_TEXT,
-        PIECE_GROUP,
-        PIECE_STEP,
-        PIECE_TEMPLATE
-    } kind;
+    enum { PIECE_TEXT, PIECE_GROUP, PIECE_STEP, PIECE_TEMPLATE } kind;
     struct run text;
     unsigned number; /* of the group or the step */
     struct template *template;

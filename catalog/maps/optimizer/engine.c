@@ -127,14 +127,10 @@ struct members members_all(struct run *r)
 double value_number(const struct json_value *v, double otherwise)
 {
     switch (json_type_of(v)) {
-    case JSON_NUMBER:
-        return strtod((const char *)v->text.at, NULL);
-    case JSON_TRUE:
-        return 1;
-    case JSON_FALSE:
-        return 0;
-    default:
-        return otherwise;
+    case JSON_NUMBER: return strtod((const char *)v->text.at, NULL);
+    case JSON_TRUE: return 1;
+    case JSON_FALSE: return 0;
+    default: return otherwise;
     }
 }
 

@@ -70,10 +70,8 @@ static int passes(struct run *r, const char *kind, struct bytes what, struct reg
     const char *text = path->at;
     size_t len = path->len;
     switch (kind[0]) {
-    case 'c':
-        return contains(text, len, what);
-    case 'e':
-        return what.len <= len && memcmp(text + len - what.len, what.at, what.len) == 0;
+    case 'c': return contains(text, len, what);
+    case 'e': return what.len <= len && memcmp(text + len - what.len, what.at, what.len) == 0;
     default:
         return regex ? regex_exec(regex, text, len, 0, r->err)
                      : what.len <= len && memcmp(text, what.at, what.len) == 0;

@@ -86,16 +86,11 @@ static bool condition(const struct args *args, const char *text, size_t len)
     const struct json_value *v = args_get(args, text, name);
     const char *is = text + name + (name < len);
     switch (name < len ? *is : 0) {
-    case 'g':
-        return !value_null(v);
-    case 'n':
-        return value_null(v);
-    case 't':
-        return value_true(v, false);
-    case 'f':
-        return !value_true(v, false);
-    default:
-        return is_schedule(v);
+    case 'g': return !value_null(v);
+    case 'n': return value_null(v);
+    case 't': return value_true(v, false);
+    case 'f': return !value_true(v, false);
+    default: return is_schedule(v);
     }
 }
 

@@ -40,14 +40,10 @@ const char *form_key(enum form f)
 static const char *label_text(struct run *r, const struct json_value *label)
 {
     switch (json_type_of(label)) {
-    case JSON_TRUE:
-        return "True";
-    case JSON_FALSE:
-        return "False";
-    case JSON_NULL:
-        return "None";
-    default:
-        return run_plain(r, label);
+    case JSON_TRUE: return "True";
+    case JSON_FALSE: return "False";
+    case JSON_NULL: return "None";
+    default: return run_plain(r, label);
     }
 }
 

@@ -47,14 +47,10 @@ uint32_t pyescape_octal(struct pyreader *p, struct token t, unsigned more)
 uint32_t pyescape_char(struct pyreader *p, struct token t)
 {
     switch (t.c) {
-    case 'x':
-        return read_hex(p, t, 2);
-    case 'u':
-        return read_hex(p, t, 4);
-    case 'U':
-        return read_hex(p, t, 8);
-    case 'N':
-        return read_named(p);
+    case 'x': return read_hex(p, t, 2);
+    case 'u': return read_hex(p, t, 4);
+    case 'U': return read_hex(p, t, 8);
+    case 'N': return read_named(p);
     default:
         if (escape_control(t.c))
             return escape_control(t.c);

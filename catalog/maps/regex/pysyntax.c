@@ -98,18 +98,12 @@ static void read_token(struct pyreader *p, struct token t)
         return;
     }
     switch (t.c) {
-    case '[':
-        pyset_read(p, t);
-        break;
+    case '[': pyset_read(p, t); break;
     case '*':
     case '+':
     case '?':
-    case '{':
-        read_repeat(p, t);
-        break;
-    case '(':
-        pygroup_open(p, t);
-        break;
+    case '{': read_repeat(p, t); break;
+    case '(': pygroup_open(p, t); break;
     case '.':
         text_addc(p->out, '.');
         reader_add(p, ITEM_OTHER, WIDTH_ONE);
@@ -120,8 +114,7 @@ static void read_token(struct pyreader *p, struct token t)
         reader_add(p, ITEM_POSITION, WIDTH_NONE);
         reader_top(p)->ends = t.c == '$' && !(reader_top(p)->flags & FLAG_M);
         break;
-    default:
-        pyset_literal(p, t.c);
+    default: pyset_literal(p, t.c);
     }
 }
 

@@ -57,14 +57,10 @@ static bool add_text(struct msgpack *m, const struct msgpack_item *item, struct 
 static bool add_scalar(struct msgpack *m, const struct msgpack_item *item, struct text *out)
 {
     switch (item->type) {
-    case MSGPACK_NIL:
-        return text_adds(out, "null");
-    case MSGPACK_BOOL:
-        return text_adds(out, item->truth ? "true" : "false");
-    case MSGPACK_UNSIGNED:
-        return text_addf(out, "%llu", (unsigned long long)item->number);
-    case MSGPACK_NEGATIVE:
-        return text_addf(out, "%lld", (long long)item->integer);
+    case MSGPACK_NIL: return text_adds(out, "null");
+    case MSGPACK_BOOL: return text_adds(out, item->truth ? "true" : "false");
+    case MSGPACK_UNSIGNED: return text_addf(out, "%llu", (unsigned long long)item->number);
+    case MSGPACK_NEGATIVE: return text_addf(out, "%lld", (long long)item->integer);
     case MSGPACK_REAL:
         if (item->real - item->real != 0) /* infinite or NaN: zarr writes them as texts */
             return text_adds(out, item->real > 0   ? "\"Infinity\""
@@ -72,10 +68,8 @@ static bool add_scalar(struct msgpack *m, const struct msgpack_item *item, struc
                                                    : "\"NaN\"");
         return text_addf(out, "%.17g", item->real);
     case MSGPACK_STRING:
-    case MSGPACK_BYTES:
-        return add_text(m, item, out);
-    default:
-        return false;
+    case MSGPACK_BYTES: return add_text(m, item, out);
+    default: return false;
     }
 }
 

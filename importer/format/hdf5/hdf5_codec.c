@@ -162,38 +162,25 @@ static bool add_filter(struct chain *c, const struct hdf5_filter *f, const struc
                        struct chunk_size size)
 {
     switch ((enum filter)f->id) {
-    case DEFLATE:
-        return add_decoder(c, "zlib", size);
-    case SHUFFLE:
-        return value_of(f, 0) < 2 || add_step(c, "shuffle:%u", (unsigned)value_of(f, 0));
-    case FLETCHER32:
-        return add_step(c, "fletcher32:end");
-    case SCALE_OFFSET:
-        return add_scale_offset(c, f);
+    case DEFLATE: return add_decoder(c, "zlib", size);
+    case SHUFFLE: return value_of(f, 0) < 2 || add_step(c, "shuffle:%u", (unsigned)value_of(f, 0));
+    case FLETCHER32: return add_step(c, "fletcher32:end");
+    case SCALE_OFFSET: return add_scale_offset(c, f);
     case SZIP:
         if (f->count < 4 || !size.exact)
             return refuse(c, f);
         return add_step(c, "szip:%llu,%u,%u,%u,%u", (unsigned long long)size.bytes,
                         (unsigned)value_of(f, 0), (unsigned)value_of(f, 1),
                         (unsigned)value_of(f, 2), (unsigned)value_of(f, 3));
-    case NBIT:
-        return add_nbit(c, f, d);
-    case BZIP2:
-        return add_decoder(c, "bz2", size);
-    case LZF:
-        return add_decoder(c, "lzf", size);
-    case BLOSC:
-        return add_decoder(c, "blosc", size);
-    case BLOSC2:
-        return add_decoder(c, "blosc2", size);
-    case LZ4:
-        return add_decoder(c, "lz4blocks", size);
-    case BITSHUFFLE:
-        return add_bitshuffle(c, f, size);
-    case ZSTD:
-        return add_decoder(c, "zstd", size);
-    default:
-        return refuse(c, f);
+    case NBIT: return add_nbit(c, f, d);
+    case BZIP2: return add_decoder(c, "bz2", size);
+    case LZF: return add_decoder(c, "lzf", size);
+    case BLOSC: return add_decoder(c, "blosc", size);
+    case BLOSC2: return add_decoder(c, "blosc2", size);
+    case LZ4: return add_decoder(c, "lz4blocks", size);
+    case BITSHUFFLE: return add_bitshuffle(c, f, size);
+    case ZSTD: return add_decoder(c, "zstd", size);
+    default: return refuse(c, f);
     }
 }
 

@@ -212,19 +212,13 @@ static bool parse_message(struct dataset_parsing *p, const struct hdf5_message *
 {
     struct cursor c = cursor_over(m->data, m->at);
     switch (m->type) {
-    case MESSAGE_SPACE:
-        return hdf5_space_parse(p->h, &c, &p->out->space);
-    case MESSAGE_TYPE:
-        return hdf5_type_parse(p->h, &c, p->arena, &p->out->type);
+    case MESSAGE_SPACE: return hdf5_space_parse(p->h, &c, &p->out->space);
+    case MESSAGE_TYPE: return hdf5_type_parse(p->h, &c, p->arena, &p->out->type);
     case MESSAGE_OLD_FILL:
-    case MESSAGE_FILL:
-        return parse_fill(p, m);
-    case MESSAGE_FILTERS:
-        return parse_filters(p, m);
-    case MESSAGE_LAYOUT:
-        return parse_layout(p, m);
-    default:
-        return true;
+    case MESSAGE_FILL: return parse_fill(p, m);
+    case MESSAGE_FILTERS: return parse_filters(p, m);
+    case MESSAGE_LAYOUT: return parse_layout(p, m);
+    default: return true;
     }
 }
 

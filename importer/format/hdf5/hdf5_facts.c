@@ -57,8 +57,7 @@ static void state_scalar(struct fact *f, struct bytes element)
         else
             job_meta_real(job, key, n.real);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -76,12 +75,10 @@ static bool put_element(struct fact *f, struct bytes element, struct text *out)
     case ELEMENT_INTEGER:
         return strcmp(f->a->type.dtype, "bool") == 0 ? text_adds(out, n.integer ? "true" : "false")
                                                      : text_addf(out, "%lld", (long long)n.integer);
-    case ELEMENT_LARGE:
-        return text_addf(out, "%llu", (unsigned long long)n.large);
+    case ELEMENT_LARGE: return text_addf(out, "%llu", (unsigned long long)n.large);
     case ELEMENT_REAL:
         return isfinite(n.real) ? text_addf(out, "%.17g", n.real) : text_adds(out, "null");
-    default:
-        return false;
+    default: return false;
     }
 }
 

@@ -86,24 +86,14 @@ struct hdf5_object {
     size_t count;
 };
 
-enum hdf5_kind {
-    HDF5_GROUP,
-    HDF5_DATASET,
-    HDF5_NAMED_TYPE,
-    HDF5_NOTHING
-};
+enum hdf5_kind { HDF5_GROUP, HDF5_DATASET, HDF5_NAMED_TYPE, HDF5_NOTHING };
 
 bool hdf5_object(struct hdf5 *, uint64_t address, struct arena *, struct hdf5_object *out);
 enum hdf5_kind hdf5_kind(const struct hdf5_object *);
 
 /* --- groups ------------------------------------------------------------------------------- */
 
-enum hdf5_link_kind {
-    HDF5_HARD,
-    HDF5_SOFT,
-    HDF5_EXTERNAL,
-    HDF5_OTHER_LINK
-};
+enum hdf5_link_kind { HDF5_HARD, HDF5_SOFT, HDF5_EXTERNAL, HDF5_OTHER_LINK };
 
 struct hdf5_link {
     const char *name; /* with a NUL after it; may hold NUL */
@@ -131,11 +121,7 @@ enum hdf5_class {
     HDF5_NO_TENSOR, /* `what` says what it is */
 };
 
-enum hdf5_padding {
-    HDF5_TO_NUL,
-    HDF5_NULS,
-    HDF5_SPACES
-};
+enum hdf5_padding { HDF5_TO_NUL, HDF5_NULS, HDF5_SPACES };
 
 struct hdf5_type {
     enum hdf5_class class;
@@ -170,12 +156,7 @@ struct hdf5_filter {
 
 #define HDF5_FILTERS_MAX 32
 
-enum hdf5_layout {
-    HDF5_COMPACT,
-    HDF5_CONTIGUOUS,
-    HDF5_CHUNKED,
-    HDF5_VIRTUAL
-};
+enum hdf5_layout { HDF5_COMPACT, HDF5_CONTIGUOUS, HDF5_CHUNKED, HDF5_VIRTUAL };
 
 struct hdf5_dataset {
     struct hdf5_type type;

@@ -94,11 +94,7 @@ static void list_symbols(struct listing *l, const struct hdf5_message *m)
 #define LINK_TYPED        0x08
 #define LINK_CHARSET      0x10
 
-enum link_type {
-    TYPE_HARD = 0,
-    TYPE_SOFT = 1,
-    TYPE_EXTERNAL = 64
-};
+enum link_type { TYPE_HARD = 0, TYPE_SOFT = 1, TYPE_EXTERNAL = 64 };
 
 static void parse_link(struct listing *l, struct bytes data, uint64_t at)
 {

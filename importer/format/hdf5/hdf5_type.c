@@ -281,12 +281,8 @@ static void parse_class(struct type_parsing *p, const struct type_head *h, struc
 {
     switch ((enum class)h->class) {
     case CLASS_INTEGER:
-    case CLASS_BITS:
-        integer(p, h, t);
-        break;
-    case CLASS_FLOAT:
-        real(p, h, t);
-        break;
+    case CLASS_BITS: integer(p, h, t); break;
+    case CLASS_FLOAT: real(p, h, t); break;
     case CLASS_TIME:
         cursor_take(p->c, 2);
         no_tensor(t, "a time");
@@ -298,29 +294,14 @@ static void parse_class(struct type_parsing *p, const struct type_head *h, struc
                      : (h->flags & 0xF) == 2 ? HDF5_SPACES
                                              : HDF5_NULS;
         break;
-    case CLASS_OPAQUE:
-        opaque(p, h, t);
-        break;
-    case CLASS_COMPOUND:
-        compound(p, h, t, depth);
-        break;
-    case CLASS_REFERENCE:
-        no_tensor(t, "references");
-        break;
-    case CLASS_ENUM:
-        enumeration(p, h, t, depth);
-        break;
-    case CLASS_VLEN:
-        vlen(p, h, t, depth);
-        break;
-    case CLASS_ARRAY:
-        array(p, h, t, depth);
-        break;
-    case CLASS_COMPLEX:
-        complex_number(p, t, depth);
-        break;
-    default:
-        type_damaged(p, "of no class that there is");
+    case CLASS_OPAQUE: opaque(p, h, t); break;
+    case CLASS_COMPOUND: compound(p, h, t, depth); break;
+    case CLASS_REFERENCE: no_tensor(t, "references"); break;
+    case CLASS_ENUM: enumeration(p, h, t, depth); break;
+    case CLASS_VLEN: vlen(p, h, t, depth); break;
+    case CLASS_ARRAY: array(p, h, t, depth); break;
+    case CLASS_COMPLEX: complex_number(p, t, depth); break;
+    default: type_damaged(p, "of no class that there is");
     }
 }
 

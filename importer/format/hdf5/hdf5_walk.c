@@ -87,14 +87,9 @@ static void see_object(struct hdf5_tree *t, uint64_t address, struct error *err)
     struct hdf5_object o;
     if (hdf5_object(&t->h, address, &arena, &o))
         switch (hdf5_kind(&o)) {
-        case HDF5_GROUP:
-            see_group(t, &o, &arena, err);
-            break;
-        case HDF5_DATASET:
-            hdf5_tree_tensor(t, &o, &arena);
-            break;
-        case HDF5_NAMED_TYPE:
-            break;
+        case HDF5_GROUP: see_group(t, &o, &arena, err); break;
+        case HDF5_DATASET: hdf5_tree_tensor(t, &o, &arena); break;
+        case HDF5_NAMED_TYPE: break;
         case HDF5_NOTHING:
             error_set(err, ERR_CORRUPT, t->path, NO_OFFSET,
                       "an object that is neither a group nor a dataset");

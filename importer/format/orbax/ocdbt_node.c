@@ -56,10 +56,7 @@
 #define ENTRIES_MAX (UINT64_C(1) << 20)
 #define ARITY_MAX   16 /* log 2 */
 
-enum compression {
-    COMPRESSION_NONE = 0,
-    COMPRESSION_ZSTD = 1
-};
+enum compression { COMPRESSION_NONE = 0, COMPRESSION_ZSTD = 1 };
 
 /* --- frames ----------------------------------------------------------------------------- */
 

@@ -67,16 +67,10 @@ static void state_value(struct job *job, const struct gguf *g, const char *key,
     struct text text = {0};
     switch (v->type) {
     case GGUF_F32:
-    case GGUF_F64:
-        job_meta_real(job, key, v->real);
-        return;
-    case GGUF_STRING:
-        job_meta_text(job, key, (const char *)v->text.at, v->text.len);
-        return;
+    case GGUF_F64: job_meta_real(job, key, v->real); return;
+    case GGUF_STRING: job_meta_text(job, key, (const char *)v->text.at, v->text.len); return;
     case GGUF_ARRAY:
-    case GGUF_BOOL:
-        gguf_json(g, v, &text);
-        break;
+    case GGUF_BOOL: gguf_json(g, v, &text); break;
     default:
         if (gguf_negative(v) || v->integer <= INT64_MAX) {
             job_meta_integer(job, key, (int64_t)v->integer);

@@ -162,20 +162,12 @@ static bool names_see(void *context)
     switch (n->json.type) {
     case JSON_KEY:
     case JSON_OBJECT:
-    case JSON_ARRAY:
-        return true;
-    case JSON_STRING:
-        return names_read_leaf(n);
-    case JSON_OBJECT_END:
-        empty = "dict";
-        break;
-    case JSON_ARRAY_END:
-        empty = "list";
-        break;
-    case JSON_NULL:
-        break;
-    default:
-        return names_bad(n, "a leaf is \"dtype[shape]\", \"?\", null, {} or []");
+    case JSON_ARRAY: return true;
+    case JSON_STRING: return names_read_leaf(n);
+    case JSON_OBJECT_END: empty = "dict"; break;
+    case JSON_ARRAY_END: empty = "list"; break;
+    case JSON_NULL: break;
+    default: return names_bad(n, "a leaf is \"dtype[shape]\", \"?\", null, {} or []");
     }
     return job_node(n->job, n->tree.path.at, n->tree.path.len, empty) == OK;
 }

@@ -40,10 +40,7 @@
 #define HEADS_A_READ  4
 #define LENGTHS_MAX   15 /* bytes of an entry's three varints */
 
-enum block_type {
-    BLOCK_RAW = 0,
-    BLOCK_SNAPPY = 1
-};
+enum block_type { BLOCK_RAW = 0, BLOCK_SNAPPY = 1 };
 
 /* A buffer that only grows. */
 struct buffer {

@@ -85,14 +85,10 @@ static const char *codec_of(const struct bundle *b, const struct dtype *dtype)
     if (!b->big_endian || !dtype_sized(dtype))
         return NULL;
     switch (dtype_swap_width(dtype)) {
-    case 2:
-        return "swap:2";
-    case 4:
-        return "swap:4";
-    case 8:
-        return "swap:8";
-    default:
-        return NULL;
+    case 2: return "swap:2";
+    case 4: return "swap:4";
+    case 8: return "swap:8";
+    default: return NULL;
     }
 }
 

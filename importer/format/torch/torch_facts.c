@@ -129,20 +129,15 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
     struct element number;
     enum element_type type;
     switch (torch_callee(p, ref)) {
-    case TORCH_PATH:
-        fact_path(t, key, call->args);
-        return true;
+    case TORCH_PATH: fact_path(t, key, call->args); return true;
     case TORCH_TEXT:
     case TORCH_DEVICE:
     case NUMPY_DTYPE:
         if (first->kind == PICKLE_TEXT)
             torch_fact_text(t, key, first->text, first->count);
         return true;
-    case TORCH_COMPLEX:
-        fact_list(t, key, call->args);
-        return true;
-    case TORCH_ENCODE:
-        return true;
+    case TORCH_COMPLEX: fact_list(t, key, call->args); return true;
+    case TORCH_ENCODE: return true;
     case NUMPY_SCALAR:
         type = torch_numpy_scalar(t, ref, &number);
         if (type == ELEMENT_INTEGER)
@@ -154,8 +149,7 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
             fact_made(t, key, &large);
         }
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -169,24 +163,12 @@ void torch_fact_value(struct torch_tree *t, const struct text *key, pickle_ref r
     }
     switch (n->kind) {
     case PICKLE_TEXT:
-    case PICKLE_BIGINT:
-        torch_fact_text(t, key, n->text, n->count);
-        break;
-    case PICKLE_INT:
-        fact_integer(t, key, n->integer);
-        break;
-    case PICKLE_FLOAT:
-        fact_real(t, key, n->real);
-        break;
-    case PICKLE_NONE:
-        fact_null(t, key);
-        break;
-    case PICKLE_TRUE:
-        torch_fact_text(t, key, "true", 4);
-        break;
-    case PICKLE_FALSE:
-        torch_fact_text(t, key, "false", 5);
-        break;
+    case PICKLE_BIGINT: torch_fact_text(t, key, n->text, n->count); break;
+    case PICKLE_INT: fact_integer(t, key, n->integer); break;
+    case PICKLE_FLOAT: fact_real(t, key, n->real); break;
+    case PICKLE_NONE: fact_null(t, key); break;
+    case PICKLE_TRUE: torch_fact_text(t, key, "true", 4); break;
+    case PICKLE_FALSE: torch_fact_text(t, key, "false", 5); break;
     case PICKLE_BYTES:
         text_addf(&made, "<%llu bytes>", (unsigned long long)n->data->len);
         fact_made(t, key, &made);
@@ -195,10 +177,7 @@ void torch_fact_value(struct torch_tree *t, const struct text *key, pickle_ref r
         torch_add_global(&made, t->pickle, ref);
         fact_made(t, key, &made);
         break;
-    case PICKLE_DICT:
-        torch_fact_text(t, key, "{}", 2);
-        break;
-    default:
-        break;
+    case PICKLE_DICT: torch_fact_text(t, key, "{}", 2); break;
+    default: break;
     }
 }

@@ -165,10 +165,8 @@ bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
     case TORCH_TENSOR_CLASS:
     case NUMPY_RECONSTRUCT:
     case NUMPY_FROM_BUFFER:
-    case JAX_ARRAY:
-        return true;
-    default:
-        return false;
+    case JAX_ARRAY: return true;
+    default: return false;
     }
 }
 

@@ -275,14 +275,10 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
     case TORCH_REBUILD_QUANTISED:
         out->quantiser = pickle_item(t->pickle, args, 4);
         return read_rebuild(t, args, false, out, err);
-    case TORCH_REBUILD:
-        return read_rebuild(t, args, false, out, err);
-    case TORCH_REBUILD_V3:
-        return read_rebuild(t, args, true, out, err);
-    case TORCH_REBUILD_META:
-        return read_meta(t, args, out, err);
-    case TORCH_REBUILD_SPARSE:
-        return read_sparse(t, args, out, err);
+    case TORCH_REBUILD: return read_rebuild(t, args, false, out, err);
+    case TORCH_REBUILD_V3: return read_rebuild(t, args, true, out, err);
+    case TORCH_REBUILD_META: return read_meta(t, args, out, err);
+    case TORCH_REBUILD_SPARSE: return read_sparse(t, args, out, err);
     case TORCH_REBUILD_WRAPPER:
         if (torch_wrapper(t->pickle, ref))
             return read_wrapper(t, torch_wrapper(t->pickle, ref), out, err);

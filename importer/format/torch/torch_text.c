@@ -38,25 +38,13 @@ void torch_add_key(struct text *out, const struct pickle *p, pickle_ref ref)
     const struct pickle_node *n = pickle_at(p, ref);
     switch (n->kind) {
     case PICKLE_TEXT:
-    case PICKLE_BIGINT:
-        text_add(out, n->text, n->count);
-        break;
-    case PICKLE_INT:
-        text_addf(out, "%lld", (long long)n->integer);
-        break;
-    case PICKLE_FLOAT:
-        torch_add_real(out, n->real);
-        break;
-    case PICKLE_NONE:
-        text_adds(out, "None");
-        break;
+    case PICKLE_BIGINT: text_add(out, n->text, n->count); break;
+    case PICKLE_INT: text_addf(out, "%lld", (long long)n->integer); break;
+    case PICKLE_FLOAT: torch_add_real(out, n->real); break;
+    case PICKLE_NONE: text_adds(out, "None"); break;
     case PICKLE_TRUE:
-    case PICKLE_FALSE:
-        text_adds(out, n->kind == PICKLE_TRUE ? "True" : "False");
-        break;
-    case PICKLE_GLOBAL:
-        torch_add_global(out, p, ref);
-        break;
+    case PICKLE_FALSE: text_adds(out, n->kind == PICKLE_TRUE ? "True" : "False"); break;
+    case PICKLE_GLOBAL: torch_add_global(out, p, ref); break;
     case PICKLE_TUPLE:
         text_addc(out, '(');
         for (uint32_t i = 0; i < n->count && i < 64; i++) {
@@ -67,8 +55,7 @@ void torch_add_key(struct text *out, const struct pickle *p, pickle_ref ref)
         }
         text_addc(out, ')');
         break;
-    default:
-        text_addf(out, "<key %u>", ref);
+    default: text_addf(out, "<key %u>", ref);
     }
 }
 
@@ -79,19 +66,13 @@ static bool add_scalar(struct torch_tree *t, pickle_ref ref, struct text *out)
     struct element number;
     enum element_type type = ELEMENT_NONE;
     switch (n->kind) {
-    case PICKLE_TEXT:
-        return text_json(out, n->text, n->count), true;
-    case PICKLE_INT:
-        return text_addf(out, "%lld", (long long)n->integer), true;
-    case PICKLE_BIGINT:
-        return text_add(out, n->text, n->count), true;
-    case PICKLE_FLOAT:
-        return torch_add_real(out, n->real), true;
-    case PICKLE_NONE:
-        return text_adds(out, "null"), true;
+    case PICKLE_TEXT: return text_json(out, n->text, n->count), true;
+    case PICKLE_INT: return text_addf(out, "%lld", (long long)n->integer), true;
+    case PICKLE_BIGINT: return text_add(out, n->text, n->count), true;
+    case PICKLE_FLOAT: return torch_add_real(out, n->real), true;
+    case PICKLE_NONE: return text_adds(out, "null"), true;
     case PICKLE_TRUE:
-    case PICKLE_FALSE:
-        return text_adds(out, n->kind == PICKLE_TRUE ? "true" : "false"), true;
+    case PICKLE_FALSE: return text_adds(out, n->kind == PICKLE_TRUE ? "true" : "false"), true;
     case PICKLE_BYTES:
         return text_addf(out, "\"<%llu bytes>\"", (unsigned long long)n->data->len), true;
     case PICKLE_GLOBAL:
@@ -108,8 +89,7 @@ static bool add_scalar(struct torch_tree *t, pickle_ref ref, struct text *out)
         else if (type == ELEMENT_REAL)
             torch_add_real(out, number.real);
         return type == ELEMENT_INTEGER || type == ELEMENT_LARGE || type == ELEMENT_REAL;
-    default:
-        return false;
+    default: return false;
     }
 }
 

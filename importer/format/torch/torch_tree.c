@@ -489,12 +489,9 @@ static bool torch_tree_counts(const struct walk *w, const struct frame *f, pickl
         if (name->kind == PICKLE_TEXT && strmap_get(&w->left_out, name->text, name->count))
             return false;
         return torch_is_tensor(p, value);
-    case FRAME_PARAMETERS:
-        return torch_is_tensor(p, value);
-    case FRAME_MODULES:
-        return is_module(p, value);
-    default:
-        return value != 0;
+    case FRAME_PARAMETERS: return torch_is_tensor(p, value);
+    case FRAME_MODULES: return is_module(p, value);
+    default: return value != 0;
     }
 }
 

@@ -391,8 +391,7 @@ static enum status say_fault(const struct request *q, const struct exchange *x, 
     case FAULT_HEADERS:
         return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server's headers do not end");
     case FAULT_MEMORY:
-    case NO_FAULT:
-        break;
+    case NO_FAULT: break;
     }
     return error_memory_at(err, q->path);
 }
@@ -401,8 +400,7 @@ static enum status say_status(const struct request *q, const struct exchange *x,
 {
     switch (x->status) {
     case 404:
-    case 410:
-        return error_set(err, ERR_MISSING, q->path, NO_OFFSET, "no such file");
+    case 410: return error_set(err, ERR_MISSING, q->path, NO_OFFSET, "no such file");
     case 401:
     case 403:
         if (q->denied)
@@ -414,8 +412,7 @@ static enum status say_status(const struct request *q, const struct exchange *x,
     case 412:
         return error_set(err, ERR_CHANGED, q->path, NO_OFFSET,
                          "changed while it was read; import it again");
-    default:
-        return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server answers %ld", x->status);
+    default: return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server answers %ld", x->status);
     }
 }
 
