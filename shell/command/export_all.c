@@ -10,8 +10,9 @@
 /* The output of one checkpoint. */
 struct planned {
     int64_t id;
-    char *name, *path;   /* malloc'ed */
-    const char *refused; /* NULL: not */
+    char *name, *path;           /* malloc'ed */
+    const char *refused;         /* NULL: not */
+    const struct planned *meets; /* whose name ends the sentence; may be NULL */
 };
 
 struct all {
@@ -100,12 +101,17 @@ static void refuse_meeting(struct all *a)
     for (size_t i = 0; i < a->count; i++) {
         struct planned *p = a->sorted[i];
         const size_t len = above ? strlen(above->path) : 0;
-        if (above && strncmp(p->path, above->path, len) == 0 && !p->path[len])
-            p->refused = above->refused = "the output of another would have the same name";
-        else if (above && strncmp(p->path, above->path, len) == 0 && p->path[len] == '/')
-            p->refused = "it would lie in the output of another";
-        else
+        if (!above || strncmp(p->path, above->path, len) != 0 ||
+            (p->path[len] && p->path[len] != '/')) {
             above = p;
+            continue;
+        }
+        p->meets = above;
+        p->refused = "it would lie in the output of ";
+        if (!p->path[len]) {
+            p->refused = above->refused = "its output would have the same name as that of ";
+            above->meets = p;
+        }
     }
 }
 
@@ -146,8 +152,9 @@ static int write_one(struct all *a, struct planned *p, struct export_result *res
 {
     struct ckptdb_export_options *o = a->options;
     if (p->refused) {
-        complain("%s: not exported: %s", p->name, p->refused);
-        snprintf(result->error, sizeof(result->error), "%s", p->refused);
+        snprintf(result->error, sizeof(result->error), "%s%s", p->refused,
+                 p->meets ? p->meets->name : "");
+        complain("%s: not exported: %s", p->name, result->error);
         return STATUS_NO;
     }
     complain("%s: to %s", p->name, p->path);

@@ -73,3 +73,7 @@ try import odd
 try export --all '*odd*' met --format zarr
 (cd met && ls -A)
 try export --all x met --format zarr
+echo '--- a split model, as one file whose name looks like a part'
+try import "$TESTS/fixtures/real/gguf/split"
+try export --all '*00001-of*' whole --format gguf
+try import whole

@@ -487,6 +487,8 @@ static void gguf_report_missing(struct job *job, struct set *set, const char *fi
     text_release(&name);
 }
 
+/* Index the other parts that the name of the first promises. A file that has such a name, but neither a
+ * neighbour nor keys of a split, is a whole model: llama.cpp takes it as one. */
 static void index_split(struct job *job, struct set *set, const struct part *first,
                         const char *name, const struct shard_name *own)
 {
@@ -499,15 +501,17 @@ static void index_split(struct job *job, struct set *set, const struct part *fir
     uint64_t count;
     const char *const *names = job_siblings(job, &count);
     there[own->part <= known ? own->part : 0] = true;
+    bool split = first->has_split;
     for (uint64_t i = 0; i < count && job->err->status == OK; i++) {
         struct shard_name other;
         if (!same_split(names[i], name, own, &other) || other.part <= own->part)
             continue;
         if (other.part <= known)
             there[other.part] = true;
+        split = true;
         index_other(job, set, names[i], &other, false);
     }
-    if (job->err->status != OK)
+    if (job->err->status != OK || !split)
         return;
     gguf_report_missing(job, set, name, own, there, known);
     if (first->split_tensors && first->split_tensors != set->tensors)
