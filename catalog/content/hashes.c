@@ -5,7 +5,6 @@
 #include "catalog/content/hashes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "catalog/base/text.h"
 #include "catalog/content/current.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/db/ids.h"
 #include "catalog/db/statement.h"
 
 static const char find_checks[] =

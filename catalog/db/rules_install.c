@@ -1,7 +1,6 @@
 /*
  * rules_install.c - the shipped rule sets, schema/rules/NAME.sql, in a catalog.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "catalog/base/strmap.h"

@@ -1,9 +1,7 @@
 /*
  * lay_strings.c - the data of string tensors: texts of a layout, as their sizes are known once they are read.
  */
-#include <string.h>
 
-#include "catalog/data/read/files.h"
 #include "catalog/export/export_layout.h"
 
 /* What the look-up found, or finds again. */

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): qsort_r() */
 #include "catalog/export/export.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
  * staging folder (staging.h).
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "catalog/data/store/staging.h"

@@ -2,7 +2,6 @@
  * file.c - a file that appears complete or not at all (catalog/data/store/output.h).
  */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "catalog/data/store/output.h"

@@ -3,7 +3,6 @@
  * program brings its own.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"

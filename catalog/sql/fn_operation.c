@@ -6,8 +6,6 @@
  *   operation_error(ops, shape, dtype)  why they are impossible, "ValueError: text"; else NULL
  *   operation_dtype(dtype)              the dtype of what operations other than casts make of a tensor
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "catalog/base/text.h"
 #include "catalog/data/compose/shapes.h"

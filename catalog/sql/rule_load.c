@@ -1,6 +1,5 @@
 #include "catalog/sql/rule_load.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/maps/map/setting.h"

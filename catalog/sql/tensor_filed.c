@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "catalog/base/limits.h"
 #include "catalog/sql/tensor_cursor.h"
 
 #define FILED_BYTES ((size_t)64 << 20)

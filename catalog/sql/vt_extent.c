@@ -4,7 +4,6 @@
  * without it all are listed (SQLite does not pass the equality on if the function is right of a
  * LEFT JOIN).
  */
-#include <stdlib.h>
 
 #include "catalog/base/text.h"
 #include "catalog/db/ids.h"

@@ -12,7 +12,6 @@
  * within.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/name_list.h"

@@ -1,12 +1,10 @@
 /*
  * api_formats.c - lists the formats that are read, written, or only counted.
  */
-#include <string.h>
 
 #include "catalog/base/text.h"
 #include "catalog/data/model/dtype.h"
 #include "catalog/export/export.h"
-#include "catalog/library/library.h"
 #include "importer/job/format.h"
 #include "importer/walk/unread.h"
 

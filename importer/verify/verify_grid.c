@@ -2,7 +2,6 @@
  * verify_grid.c - find chunks that are in the catalog and are gone now. Formats take an
  * absent chunk for fill values, so only the catalog can tell.
  */
-#include <string.h>
 
 #include "catalog/base/text.h"
 #include "catalog/data/store/directory.h"

@@ -9,7 +9,6 @@
 #include "catalog/data/model/module_tree.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
-#include "shell/render/render.h"
 
 enum { BY, AGAIN, JOBS };
 

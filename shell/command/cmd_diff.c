@@ -2,7 +2,6 @@
  * cmd_diff.c - compare two checkpoints (table function `diff`, tensor_distance()).
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "shell/command/command.h"
 #include "shell/command/diff_adapter.h"

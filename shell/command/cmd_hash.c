@@ -1,7 +1,6 @@
 /*
  * cmd_hash.c - content hashes of tensors and checkpoints, and SHA-256 manifests.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

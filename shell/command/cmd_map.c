@@ -1,11 +1,9 @@
 /*
  * cmd_map.c - rule sets: load, list, show, run, check, why.
  */
-#include <string.h>
 
 #include "shell/command/cmd_map.h"
 #include "shell/command/set_option.h"
-#include "shell/render/render.h"
 #include "shell/session/read_text.h"
 
 static const struct option_spec options[] = {

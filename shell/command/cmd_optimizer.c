@@ -6,7 +6,6 @@
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
-#include "shell/render/render.h"
 #include "shell/session/read_text.h"
 #include "shell/session/resolve.h"
 

@@ -1,7 +1,5 @@
-#include <string.h>
 
 #include "shell/command/command.h"
-#include "shell/render/render.h"
 
 #define EXTENTS_SHOWN 20
 

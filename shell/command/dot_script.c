@@ -2,7 +2,6 @@
  * dot_script.c - .read and .quit.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "shell/command/command.h"
 #include "shell/command/script.h"

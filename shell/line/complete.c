@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "catalog/base/text.h"
 #include "shell/command/statements.h"
 #include "shell/line/offer.h"
 

@@ -1,7 +1,6 @@
 #include "shell/render/get_print.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "shell/session/human.h"
 

@@ -1,6 +1,5 @@
 #include "shell/session/human.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "catalog/base/text.h"

@@ -1,7 +1,6 @@
 /*
  * resolve.c - find the tensor and the rule set that the user means (session.h).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/nearest.h"

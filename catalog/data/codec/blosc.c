@@ -12,7 +12,6 @@
  * Source: c-blosc/README_CHUNK_FORMAT.rst. The library trusts parts of the header, so they are
  * checked here first.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/cursor.h"

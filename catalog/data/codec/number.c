@@ -14,7 +14,6 @@
  *
  * Sources: numcodecs/delta.py, fixedscaleoffset.py, astype.py.
  */
-#include <stdlib.h>
 
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/convert/float_format.h"

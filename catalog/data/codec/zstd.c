@@ -2,7 +2,6 @@
  * zstd.c - codec "zstd:N": one or more Zstandard frames (RFC 8878). Frames need not state their
  * decoded size (TensorStore's do not).
  */
-#include <stdlib.h>
 
 #include "catalog/data/codec/shared_library.h"
 #include "catalog/data/codec/stream.h"

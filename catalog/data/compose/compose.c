@@ -1,6 +1,5 @@
 #include "catalog/data/compose/compose.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/data/compose/merge_recipe.h"

@@ -1,8 +1,6 @@
 /* digest_avx2.c - XXH3-128, for x86-64 with AVX2; empty elsewhere. */
 #ifdef __x86_64__
 #    include <immintrin.h>
-#    include <stdlib.h>
-#    include <string.h>
 #    ifdef __clang__
 #        pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #    else

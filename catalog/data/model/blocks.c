@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "catalog/base/limits.h"
 #include "catalog/base/strmap.h"
 
 #define SEED   7 /* arbitrary, but fixed: all catalogs must have the same blocks */

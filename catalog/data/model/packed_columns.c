@@ -1,7 +1,6 @@
 #include "catalog/data/model/packed_columns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "catalog/base/cursor.h"
 

@@ -1,7 +1,6 @@
 #include "catalog/data/read/files.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define CACHED    32

@@ -9,7 +9,6 @@
  * 64 MiB hold them, so that reading in order decodes each once.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/codec/strings.h"

@@ -3,7 +3,6 @@
  * Rows are fed from memory (feed.h), and appended where that is possible.
  */
 #include <nettle/sha2.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"

@@ -3,7 +3,6 @@
  */
 #include "catalog/db/write/write_rows.h"
 
-#include <stdlib.h>
 
 #include "catalog/db/ids.h"
 

@@ -5,7 +5,6 @@
  * What becomes of each is in schema/function/gguf_model.sql.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/limits.h"

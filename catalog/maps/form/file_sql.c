@@ -2,7 +2,6 @@
  * file_sql.c - a set as the two INSERT statements that create it. Holds any set. Such a file is
  * read by running it in a separate database (catalog/sql/rules_store.h).
  */
-#include <string.h>
 
 #include "catalog/maps/form/form.h"
 

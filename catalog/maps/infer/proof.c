@@ -8,7 +8,6 @@
 
 #include "catalog/data/compose/operation.h"
 #include "catalog/maps/infer/inference.h"
-#include "catalog/maps/map/dialect.h"
 
 struct parted infer_parted(struct inference *f, const struct infer_item *item)
 {

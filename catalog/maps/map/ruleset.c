@@ -1,6 +1,5 @@
 #include "catalog/maps/map/ruleset.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/strmap.h"

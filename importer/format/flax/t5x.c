@@ -18,7 +18,6 @@
  *
  * Source: t5x/checkpoints.py.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "importer/array/array.h"

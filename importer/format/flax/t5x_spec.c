@@ -20,7 +20,6 @@
  */
 #include "importer/format/flax/t5x_spec.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define JSON_DEPTH 8

@@ -16,7 +16,6 @@
 #include "importer/format/hdf5/hdf5_read.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "catalog/base/list.h"
 

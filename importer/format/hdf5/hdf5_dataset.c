@@ -10,7 +10,6 @@
  */
 #include "importer/format/hdf5/hdf5_read.h"
 
-#include <string.h>
 
 struct dataset_parsing {
     struct hdf5 *h;

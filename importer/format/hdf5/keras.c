@@ -14,7 +14,6 @@
  * Source: keras/src/saving/saving_lib.py; files of Keras 3.0 to 3.15.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"

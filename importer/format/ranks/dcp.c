@@ -19,7 +19,6 @@
  * Not read: items with other transform descriptors: an issue each.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/name_list.h"

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COMPARED_MAX UINT64_C(20000000) /* pairs of boxes */
 

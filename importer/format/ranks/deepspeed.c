@@ -17,7 +17,6 @@
  *
  * Source: deepspeed/runtime/engine.py, deepspeed/checkpoint/constants.py, zero_to_fp32.py.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
  *
  * Source: onnx.proto of ONNX; what onnx refuses was found by trying it.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "importer/format/single/onnx.h"

@@ -17,7 +17,6 @@
 
 #include "catalog/base/text.h"
 #include "importer/array/array.h"
-#include "importer/job/facts.h"
 
 #define LOCAL_MAGIC  "PK\3\4"
 #define LOCAL_BYTES  30 /* of a zip member's header, before its name */

@@ -27,7 +27,6 @@
  * tensorflow/core/protobuf/tensor_bundle.proto.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"

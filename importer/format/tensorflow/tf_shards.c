@@ -6,12 +6,10 @@
 #include "importer/format/tensorflow/tf_shards.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/name_list.h"
 #include "importer/container/shard_name.h"
-#include "importer/format/tensorflow/tf_common.h"
 
 #define INDEX_SUFFIX ".index"
 #define GRAPH_SUFFIX ".meta"

@@ -5,7 +5,6 @@
  * _codecs.encode(TEXT, 'latin1').
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "importer/format/torch/torch.h"
 

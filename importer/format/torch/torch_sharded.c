@@ -2,7 +2,6 @@
  * torch_sharded.c - a set of torch.save files with their index: pytorch_model.bin.index.json.
  * weight_map.c reads the index, torch_file_state() a shard.
  */
-#include <string.h>
 
 #include "importer/container/weight_map.h"
 #include "importer/format/torch/torch_file.h"

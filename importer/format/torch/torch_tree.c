@@ -12,7 +12,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "catalog/base/list.h"
 #include "importer/format/torch/torch_facts.h"

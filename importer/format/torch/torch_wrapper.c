@@ -12,7 +12,6 @@
  *
  * Source: torch/_utils.py, torch/_tensor.py, torch/distributed/tensor/_api.py.
  */
-#include <string.h>
 
 #include "importer/format/torch/torch.h"
 
