@@ -5,8 +5,7 @@
  *        -> jobs on many threads, one per unit -> batches, handed over in order
  *        -> one writer, on the caller's thread
  */
-#ifndef CKPTDB_IMPORT_H
-#define CKPTDB_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ struct import_report {
  * view `issue`. The report is always filled in. `db` may be NULL for a dry run. */
 enum status import_run(struct sqlite3 *db, const struct import_options *, struct import_report *,
                        struct error *err);
-
-#endif

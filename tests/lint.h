@@ -2,8 +2,7 @@
  * lint.h - what clang-tidy, which sees one file at a time, cannot know; included by tests/lint.sh
  * before every file but error.c, and files that ask the system for more in their first line.
  */
-#ifndef CKPTDB_TESTS_LINT_H
-#define CKPTDB_TESTS_LINT_H
+#pragma once
 
 #include "catalog/base/error.h"
 
@@ -22,5 +21,3 @@ static inline enum status lint_refused(enum status status)
 #define error_memory(...)    lint_refused(error_memory(__VA_ARGS__))
 #define error_memory_at(...) lint_refused(error_memory_at(__VA_ARGS__))
 /* NOLINTEND(readability-identifier-naming) */
-
-#endif

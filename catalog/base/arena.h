@@ -18,8 +18,7 @@
  * Not for more than one thread at a time. With ARENA_DEBUG (the sanitizer builds) every block is its
  * own malloc, so that an overrun is seen.
  */
-#ifndef CKPTDB_ARENA_H
-#define CKPTDB_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ static inline void *arena_push(struct arena *a, void *list, size_t *count, size_
 void arena_adopt(struct arena *a, struct arena *from);
 
 void arena_release(struct arena *a);
-
-#endif

@@ -2,8 +2,7 @@
  * bits.h - numbers in bytes: checked sums and products, little- and big-endian
  * loads and stores, LEB128 varints. Loads take any alignment.
  */
-#ifndef CKPTDB_BITS_H
-#define CKPTDB_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ static inline int64_t unzigzag(uint64_t v)
 {
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
-
-#endif

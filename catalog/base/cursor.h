@@ -5,8 +5,7 @@
  * nothing, so a record is read in a straight line and questioned once with cursor_ok(). No parser
  * forms a pointer into file bytes in any other way.
  */
-#ifndef CKPTDB_CURSOR_H
-#define CKPTDB_CURSOR_H
+#pragma once
 
 #include "catalog/base/bits.h"
 
@@ -64,5 +63,3 @@ uint64_t cursor_u64be(struct cursor *c);
  * 5 bytes or 2^32 - 1. Longer than needed is legal. */
 uint64_t cursor_varint(struct cursor *c);
 uint32_t cursor_varint32(struct cursor *c);
-
-#endif

@@ -6,8 +6,7 @@
  * a late clean-up cannot hide the cause (arena.h says what else is sticky). A struct error belongs to
  * one thread at a time.
  */
-#ifndef CKPTDB_ERROR_H
-#define CKPTDB_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ const char *status_name(enum status status);
 
 /* "source: message (at byte N)" into `out`, always terminated. Returns `out`. */
 char *error_text(const struct error *err, char *out, unsigned long size);
-
-#endif

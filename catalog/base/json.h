@@ -15,8 +15,7 @@
  * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may repeat:
  * who minds keeps a strmap of them.
  */
-#ifndef CKPTDB_JSON_H
-#define CKPTDB_JSON_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/cursor.h"
@@ -141,5 +140,3 @@ bool json_string_is(const struct json_value *, const char *word);
 
 /* Append it as JSON without white space; "null" for NULL. */
 bool json_write(const struct json_value *, struct text *out);
-
-#endif

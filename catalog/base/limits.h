@@ -2,8 +2,7 @@
  * limits.h - how much of anything a file may ask for. Hitting one is ERR_LIMIT, not
  * corruption; the message names the limit.
  */
-#ifndef CKPTDB_LIMITS_H
-#define CKPTDB_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@
 #define LIMIT_JSON_DEPTH     64
 #define LIMIT_ISSUES         1000                 /* of one checkpoint; then one that counts */
 #define LIMIT_ARENA_BYTES    UINT64_C(8589934592) /* of one job; past it: ERR_MEMORY */
-
-#endif

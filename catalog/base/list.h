@@ -4,8 +4,7 @@
  *
  *   *LIST_PUSH(err, t->runs, t->count, t->space) = (struct run){...};
  */
-#ifndef CKPTDB_LIST_H
-#define CKPTDB_LIST_H
+#pragma once
 
 #include "catalog/base/arena.h"
 
@@ -26,5 +25,3 @@ static inline void *list_grow(void *list, size_t count, size_t *space, size_t si
 {
     return count < *space ? list : list_double(list, space, size);
 }
-
-#endif

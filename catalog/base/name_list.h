@@ -1,8 +1,7 @@
 /*
  * name_list.h - look-up in lists of names that are sorted bytewise.
  */
-#ifndef CKPTDB_NAME_LIST_H
-#define CKPTDB_NAME_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void names_sort(const char **names, uint64_t count);
  * change the elements of a const list.) */
 void *named_find(const void *list, uint64_t count, size_t size, const char *name);
 void named_sort(void *list, uint64_t count, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * nearest.h - "did you mean": the few names nearest to a mistyped one.
  */
-#ifndef CKPTDB_NEAREST_H
-#define CKPTDB_NEAREST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ struct nearest {
 /* Keep `shown` if `name` is near enough. */
 void nearest_offer(struct nearest *, const char *name, const char *shown);
 void nearest_release(struct nearest *);
-
-#endif

@@ -6,13 +6,10 @@
  * processor waits (4K aliasing): a third of the speed. Huge pages are used where possible, since a
  * page fault for each 4 KiB costs as much as decoding 2 KiB of Zstandard.
  */
-#ifndef CKPTDB_PAGES_H
-#define CKPTDB_PAGES_H
+#pragma once
 
 #include <stddef.h>
 
 /* Like malloc(): NULL without memory; free with free(). 0 bytes are allowed. Blocks below a page
  * are not aligned. */
 void *pages_alloc(size_t bytes);
-
-#endif

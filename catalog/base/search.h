@@ -2,8 +2,7 @@
  * search.h - binary search where the order is a condition, not a comparison of two elements
  * (for those: bsearch(), and name_list.h).
  */
-#ifndef CKPTDB_SEARCH_H
-#define CKPTDB_SEARCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@
         }                                                                                          \
         (at) = search_low;                                                                         \
     } while (0)
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Keys are not copied unless asked: they must outlive the map. Not for several threads at once.
  */
-#ifndef CKPTDB_STRMAP_H
-#define CKPTDB_STRMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void strmap_release(struct strmap *);
 
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed); /* XXH3 */
 uint64_t hash_seed(void); /* chosen at random once a process, never 0 */
-
-#endif

@@ -8,8 +8,7 @@
  * Fails once and stays failed (past the limit, or no memory): a writer is a
  * straight line, and text_str() is NULL at the end if anything went wrong.
  */
-#ifndef CKPTDB_TEXT_H
-#define CKPTDB_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void text_release(struct text *t);
 
 /* Whether `text`, of `len` bytes, ends in `suffix`. */
 bool text_ends_in(const void *text, size_t len, const char *suffix);
-
-#endif

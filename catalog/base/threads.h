@@ -2,8 +2,7 @@
  * threads.h - a few threads that run one function; a stack of tasks for them; and teams: threads that
  * wait for jobs of numbered pieces. For many numbered things, taken in order: work.h.
  */
-#ifndef CKPTDB_THREADS_H
-#define CKPTDB_THREADS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -103,5 +102,3 @@ void team_add(struct team *, struct team_job *);
 void team_finish(struct team *, struct team_job *);
 /* No more of its pieces are begun, and those that were have been done. */
 void team_drop(struct team *, struct team_job *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * utf8.h - checks and makes UTF-8.
  */
-#ifndef CKPTDB_UTF8_H
-#define CKPTDB_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ size_t utf8_put(void *to, uint32_t code);
  * bytes that are not UTF-8 as \xHH. Returns its bytes; *written are the bytes in `out`. */
 #define UTF8_SAFE_MAX 16
 size_t utf8_safe(const char *bytes, size_t left, char out[UTF8_SAFE_MAX], size_t *written);
-
-#endif

@@ -14,8 +14,7 @@
  *                    .stop = ctrl_c, .context = &hashing};
  *   work_run(&w, &err);
  */
-#ifndef CKPTDB_WORK_H
-#define CKPTDB_WORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ unsigned work_threads(const struct work *);
 /* OK when all things were taken; take()'s error; ERR_INTERRUPTED after stop(); ERR_MEMORY.
  * Where the system gives no threads, all is done on the caller's. */
 enum status work_run(const struct work *, struct error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * are compared on all cores; sums are added in an order that depends neither on the number of
  * threads nor on the processor.
  */
-#ifndef CKPTDB_COMPARE_H
-#define CKPTDB_COMPARE_H
+#pragma once
 
 #include "catalog/data/convert/loss.h"
 #include "catalog/data/model/tensor.h"
@@ -40,5 +39,3 @@ struct compare_watch {
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b, const struct compare_watch *watch,
                            struct comparison *out, struct error *err);
-
-#endif

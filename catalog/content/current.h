@@ -1,8 +1,7 @@
 /*
  * current.h - whether what is known of a checkpoint's contents is still true.
  */
-#ifndef CKPTDB_CURRENT_H
-#define CKPTDB_CURRENT_H
+#pragma once
 
 #include "catalog/content/hashes.h"
 
@@ -16,5 +15,3 @@ bool content_is_current(const struct content_work *, int64_t checkpoint, struct 
 /* A text that changes when a checkpoint is imported again, or moved; NULL: it is not in the
  * catalog (any more), or *err is set. sqlite3_free() it. */
 char *content_stamp(sqlite3 *, int64_t checkpoint, struct error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * done is committed now and then, so that work that was stopped goes on where it was. Importing a
  * file that changed drops what was known about it (schema/17_content_drop.sql).
  */
-#ifndef CKPTDB_HASHES_H
-#define CKPTDB_HASHES_H
+#pragma once
 
 #include <time.h>
 
@@ -50,5 +49,3 @@ enum status content_hash(const struct content_work *, int64_t checkpoint, bool *
 void content_sha256(const struct content_work *, int64_t checkpoint,
                     void (*each)(void *context, const char *hex, const char *name), bool *complete,
                     struct error *err);
-
-#endif

@@ -9,8 +9,7 @@
  * Contents are compared by the hashes in the catalog (hashes.h computes them); to try
  * operations, tensors are read.
  */
-#ifndef CKPTDB_INFER_RUN_H
-#define CKPTDB_INFER_RUN_H
+#pragma once
 
 #include "catalog/db/db.h"
 #include "catalog/maps/infer/infer.h"
@@ -32,5 +31,3 @@ void infer_release(struct inferred *);
 
 /* "content", "name", "guess"; "dropped" or "missing" if only one side has the tensor. */
 const char *infer_how_name(const struct infer_pair *);
-
-#endif

@@ -2,8 +2,7 @@
  * keep.h - the transaction in which results are kept: one for many checkpoints, because a commit
  * waits for the disk, but short enough that little is lost, and that others can write.
  */
-#ifndef CKPTDB_KEEP_H
-#define CKPTDB_KEEP_H
+#pragma once
 
 #include "catalog/content/hashes.h"
 
@@ -19,5 +18,3 @@ enum status keep_pause(const struct content_work *, struct error *err);
  * since what was read before is not of the new one. */
 void keep_bytes(const struct content_work *, int64_t checkpoint, uint64_t bytes, uint64_t *since,
                 struct error *err);
-
-#endif

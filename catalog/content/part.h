@@ -2,8 +2,7 @@
  * part.h - reads a tensor, or a part of one (sweep.h), from end to end: checksums and codecs
  * verify the bytes on the way, and digests are computed on request.
  */
-#ifndef CKPTDB_PART_H
-#define CKPTDB_PART_H
+#pragma once
 
 #include "catalog/content/sweep.h"
 #include "catalog/data/kernel/digest.h"
@@ -26,5 +25,3 @@ struct part_outcome *part_read(const struct sweep_part *, enum part_reading, uin
 
 /* Bytes of a part (struct sweep), for hashing and checking. */
 uint64_t part_bytes(const struct stored_tensor *);
-
-#endif

@@ -9,8 +9,7 @@
  *   cell     -2        -1         0         1
  *        (-2w, -w]   (-w, 0)   [0, w)   [w, 2w)       0 and -0 are both in cell 0
  */
-#ifndef CKPTDB_STAT_GRID_H
-#define CKPTDB_STAT_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void stat_grid_join(struct stat_grid *, const struct stat_grid *);
 /* Append {"edges":[...],"counts":[...]} for a grid that is not empty, with at most `numbers`
  * bins. */
 void stat_grid_print(struct text *out, const struct stat_grid *, uint64_t numbers);
-
-#endif

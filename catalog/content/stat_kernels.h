@@ -5,8 +5,7 @@
  * All variants are compiled from one text, stat_loops.h, whose sums have sixteen lanes: element i
  * goes to lane i mod 16, and lanes are added in order. So all agree to the bit.
  */
-#ifndef CKPTDB_STAT_KERNELS_H
-#define CKPTDB_STAT_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct stat_kernels {
 extern const struct stat_kernels stat_plain;
 /* x86-64 only; call them only if the CPU has these instructions. */
 extern const struct stat_kernels stat_avx2, stat_avx512;
-
-#endif

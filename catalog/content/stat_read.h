@@ -1,8 +1,7 @@
 /*
  * stat_read.h - statistics of a part of a tensor (sweep.h), on any thread.
  */
-#ifndef CKPTDB_STAT_READ_H
-#define CKPTDB_STAT_READ_H
+#pragma once
 
 #include <pthread.h>
 
@@ -60,5 +59,3 @@ void stat_scale(struct stat_sums *);
 /* For tests: use the portable kernels only. */
 extern bool stat_scalar_only;
 const struct stat_kernels *stat_kernels(void);
-
-#endif

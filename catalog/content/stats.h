@@ -19,8 +19,7 @@
  * the first and the last, which end at the least and the greatest value. A positive edge, and 0,
  * belongs to the bin above it, a negative one to the bin below it (stat_grid.h).
  */
-#ifndef CKPTDB_STATS_H
-#define CKPTDB_STATS_H
+#pragma once
 
 #include "catalog/content/hashes.h"
 
@@ -32,5 +31,3 @@
  * *complete: all could be read. */
 enum status content_stats(const struct content_work *, int64_t checkpoint, const char *regex,
                           bool *complete, struct error *err);
-
-#endif

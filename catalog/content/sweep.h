@@ -9,8 +9,7 @@
  *   tensor   0      1            2
  *   part     0      1  2  3      4
  */
-#ifndef CKPTDB_SWEEP_H
-#define CKPTDB_SWEEP_H
+#pragma once
 
 #include "catalog/db/db.h"
 
@@ -63,5 +62,3 @@ bool sweep_is_void(const struct stored_tensor *, struct error *);
 /* Whether threads may read parts of the tensor at once without decoding anything twice, and no
  * checksum needs the whole tensor. */
 bool sweep_parts_are_cheap(const struct stored_tensor *);
-
-#endif

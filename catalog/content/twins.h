@@ -6,8 +6,7 @@
  * in TensorFlow), equal tensors have equal checksums, too. The crc32 of an npz member also covers
  * its header, and tells nothing.
  */
-#ifndef CKPTDB_TWINS_H
-#define CKPTDB_TWINS_H
+#pragma once
 
 #include "catalog/db/db.h"
 
@@ -17,5 +16,3 @@ void twins_find(sqlite3 *, struct error *err);
 
 /* A condition on the view `tensor t`: it may have an equal one. */
 extern const char twins_condition[];
-
-#endif

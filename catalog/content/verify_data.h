@@ -2,8 +2,7 @@
  * verify_data.h - reads the data of a checkpoint from end to end on all cores, and verifies it by the
  * stored checksums, by its codecs, and by content hashes that were computed earlier.
  */
-#ifndef CKPTDB_VERIFY_DATA_H
-#define CKPTDB_VERIFY_DATA_H
+#pragma once
 
 #include "catalog/db/db.h"
 
@@ -28,5 +27,3 @@ struct verify_data {
 
 /* OK if everything was read, whatever was found. */
 enum status verify_data(const struct verify_data *, struct error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *   ... CREATE INDEX ...
  *   ahead_end(a, err);
  */
-#ifndef CKPTDB_AHEAD_H
-#define CKPTDB_AHEAD_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
@@ -20,5 +19,3 @@ struct ahead *ahead_start(sqlite3 *);
 /* Stop, and wait for what was begun. ERR_IO: the disk could not be written. The system reports
  * that only once, so the caller must not commit. Takes NULL. */
 enum status ahead_end(struct ahead *, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * alike.h - which layouts have the same names, dtypes and shapes (schema/09_alike.sql).
  */
-#ifndef CKPTDB_ALIKE_H
-#define CKPTDB_ALIKE_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
@@ -12,5 +11,3 @@ void alike_settle(sqlite3 *, int64_t sum, struct error *err);
 
 /* Compute for every layout what an import stores with a new one. */
 enum status alike_fill(sqlite3 *, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * checker.h - whether rows of _layout_tensors are what was written (catalog/data/model/checks.h), for
  * who reads them one by one, or all by SQL. The virtual tables check the blocks that they load.
  */
-#ifndef CKPTDB_CHECKER_H
-#define CKPTDB_CHECKER_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/base/limits.h"
@@ -31,5 +30,3 @@ struct checker {
 enum status checker_look(struct checker *, int64_t checkpoint, uint32_t first, uint32_t last,
                          struct error *err);
 void checker_release(struct checker *);
-
-#endif

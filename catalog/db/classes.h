@@ -2,8 +2,7 @@
  * classes.h - the table `known_class`: what classes and functions that a pickle names are taken for.
  * Read-only once loaded: any number of threads may ask.
  */
-#ifndef CKPTDB_CLASSES_H
-#define CKPTDB_CLASSES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ uint64_t classes_digest(const struct classes *);
 /* Put the shipped rows into a catalog that has none or another program's; what a user wrote or
  * edited stays. Writes nothing if all are up to date. Inside a transaction or outside. */
 void classes_install(struct sqlite3 *, struct error *err);
-
-#endif

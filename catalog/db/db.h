@@ -1,8 +1,7 @@
 /*
  * db.h - the catalog file: opens, creates and upgrades it, and looks tensors up.
  */
-#ifndef CKPTDB_DB_H
-#define CKPTDB_DB_H
+#pragma once
 
 #include "catalog/data/model/tensor.h"
 #include "catalog/db/statement.h"
@@ -75,5 +74,3 @@ enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,
 /* Append the tensor's name; *found says whether there is such an id. */
 struct text;
 void lookup_name(struct lookup *, int64_t id, struct text *out, bool *found, struct error *err);
-
-#endif

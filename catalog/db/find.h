@@ -1,8 +1,7 @@
 /*
  * find.h - the checkpoint that a user means: for commands, for the library and for SQL functions.
  */
-#ifndef CKPTDB_FIND_H
-#define CKPTDB_FIND_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/db/sqlite.h"
@@ -16,5 +15,3 @@ enum status find_checkpoint(sqlite3 *, const char *name, int64_t *ids, size_t ro
 /* The same where one is wanted and nobody can be asked: *why is what is wrong in one line, with the
  * candidates or the nearest names. */
 enum status find_one(sqlite3 *, const char *name, int64_t *id, struct text *why, struct error *err);
-
-#endif

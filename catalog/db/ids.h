@@ -9,8 +9,7 @@
  *
  * They bind like <<: less tightly than +, more tightly than = and AND.
  */
-#ifndef CKPTDB_IDS_H
-#define CKPTDB_IDS_H
+#pragma once
 
 #include "catalog/base/limits.h"
 
@@ -25,5 +24,3 @@
 /* Of an id: its owner, and its position there, from 0. */
 #define ID_OWNER " >> " ID_BITS " "
 #define ID_ORD   " & " ID_MASK " "
-
-#endif

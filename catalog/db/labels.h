@@ -10,8 +10,7 @@
  * A tail begins at a '/' and is not all digits (that is an id). What would be ambiguous has a
  * longer form, in the end its whole path. RUN is kept by itself, too, as the run of all its steps.
  */
-#ifndef CKPTDB_LABELS_H
-#define CKPTDB_LABELS_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
@@ -24,5 +23,3 @@ void labels_renew(sqlite3 *, struct error *err);
 /* Name checkpoints that were added, beside the others, which keep their names until labels_renew(). Columns of their rows:
  * id, path, path, run, step, item, NULL, state; NULL: *err is set. */
 void labels_add(sqlite3 *, sqlite3_stmt *rows, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * overlay.h - if a catalog cannot be written, results are kept in temporary tables while they are
  * needed. These hide the file's tables; temporary views read them.
  */
-#ifndef CKPTDB_OVERLAY_H
-#define CKPTDB_OVERLAY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ enum status overlay_begin(sqlite3 *, enum overlay_results, const int64_t *checkp
 
 /* Drop everything temporary that was made since overlay_begin(), if there was one. */
 enum status overlay_end(sqlite3 *, struct error *err);
-
-#endif

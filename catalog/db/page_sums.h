@@ -8,8 +8,7 @@
  * summed as it is written. Pages are checked as SQLite reads them, by a VFS that stands before the
  * system's; in WAL mode, where the counter stands still, they are not.
  */
-#ifndef CKPTDB_PAGE_SUMS_H
-#define CKPTDB_PAGE_SUMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ void page_sums_save(sqlite3 *);
 
 /* A page that was found damaged, from 1 on, and its file; 0: none. */
 uint32_t page_sums_damaged(sqlite3 *, const char **file);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * schema.h - the SQL of schema/, embedded at build. Ordered by name.
  */
-#ifndef CKPTDB_SCHEMA_H
-#define CKPTDB_SCHEMA_H
+#pragma once
 
 #include "catalog/db/statement.h"
 
@@ -55,5 +54,3 @@ enum status schema_check(sqlite3 *, const char *schema, enum schema_use, bool *d
  * version installed. A user's own sets (`shipped` is 0), edited ones included, stay. Writes nothing if all
  * are up to date. Inside a transaction or outside. */
 enum status rules_install(sqlite3 *, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * statement.h - statements of SQLite, with errors as ours: for the catalog and all that is built on it.
  */
-#ifndef CKPTDB_STATEMENT_H
-#define CKPTDB_STATEMENT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
 
 /* Four columns from `at` on: size, mtime_ns, inode and device of a row of `_files` or `_passed`. */
 struct file_identity db_identity(sqlite3_stmt *, int at);
-
-#endif

@@ -8,8 +8,7 @@
  *       ... runs.count elements: from runs.first of the tensor, to runs.at of the chunk
  *   while (chunk_runs_next(&runs));
  */
-#ifndef CKPTDB_CHUNK_RUNS_H
-#define CKPTDB_CHUNK_RUNS_H
+#pragma once
 
 #include "catalog/export/export.h"
 
@@ -30,5 +29,3 @@ void chunk_begin(const struct export_tensor *, uint64_t number, uint64_t *begin)
 
 void chunk_runs_begin(const struct export_tensor *, uint64_t number, struct chunk_runs *);
 bool chunk_runs_next(struct chunk_runs *);
-
-#endif

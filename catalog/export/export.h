@@ -13,8 +13,7 @@
  * beside it up to a limit; beyond it a tensor is looked up again when its turn comes. Headers and
  * other texts are made twice, once to measure and once to write them, and never kept.
  */
-#ifndef CKPTDB_EXPORT_H
-#define CKPTDB_EXPORT_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
@@ -261,5 +260,3 @@ uint64_t export_size(const char *text);
  * if something is in the way of the output, or a setting is wrong. */
 enum status export_write(struct export_plan *, const struct exporter *, const char *path,
                          const struct export_options *, bool dry, struct error *err);
-
-#endif

@@ -15,8 +15,7 @@
  * Errors go to l->err, and after the first one nothing here does anything, so a format need not
  * check each call.
  */
-#ifndef CKPTDB_EXPORT_LAYOUT_H
-#define CKPTDB_EXPORT_LAYOUT_H
+#pragma once
 
 #include "catalog/export/export.h"
 
@@ -117,5 +116,3 @@ void lay_index(struct export_layout *, const char *const *paths);
 /* Complete the last file. */
 void lay_finish(struct export_layout *);
 void lay_release(struct export_layout *);
-
-#endif

@@ -5,8 +5,7 @@
  * of these tensors gives the merged one (catalog/data/compose/merge_recipe.h), alone or as a part of what a
  * map makes, and nothing else of an export needs to know.
  */
-#ifndef CKPTDB_MERGES_H
-#define CKPTDB_MERGES_H
+#pragma once
 
 #include "catalog/ckptdb.h"
 #include "catalog/data/compose/compose.h"
@@ -48,5 +47,3 @@ void merges_release(struct merges *);
 /* Find a tensor, or what a recipe (NULL: none) makes, as merged; `out` lives in `arena`. */
 enum status merges_load(const struct merges *, int64_t id, const char *recipe, struct arena *arena,
                         struct stored_tensor *out, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * metadata.h - the metadata of an export, if its format has room for it: keys and values; the
  * last value of a key counts.
  */
-#ifndef CKPTDB_METADATA_H
-#define CKPTDB_METADATA_H
+#pragma once
 
 #include "catalog/base/arena.h"
 
@@ -34,5 +33,3 @@ void metadata_add(struct export_metadata *, const char *key, const char *value,
 /* key, value, key, value, ..., NULL, sorted by key; in the arena. NULL without
  * memory. */
 const char *const *metadata_pairs(struct export_metadata *);
-
-#endif

@@ -2,8 +2,7 @@
  * refuse.h - why an export is refused: a line for each cause, not for each tensor. A changed
  * file, or a number that a map lacks, is one cause, for which the first tensors are named.
  */
-#ifndef CKPTDB_REFUSE_H
-#define CKPTDB_REFUSE_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/base/text.h"
@@ -33,5 +32,3 @@ void refuse_tensor(struct refusals *, const char *name, const char *fmt, ...) PR
  *   and 70 more */
 void refusals_print(const struct refusals *, struct text *out);
 void refusals_release(struct refusals *);
-
-#endif

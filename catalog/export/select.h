@@ -1,8 +1,7 @@
 /*
  * select.h - selects and names the tensors of an export, from the catalog.
  */
-#ifndef CKPTDB_SELECT_H
-#define CKPTDB_SELECT_H
+#pragma once
 
 #include "catalog/db/sqlite.h"
 #include "catalog/export/export.h"
@@ -57,5 +56,3 @@ void selection_provenance(sqlite3 *, const struct selection *, const struct expo
 /* ERR_ARGUMENT if writing to `path` would destroy a file of a checkpoint in the plan. */
 enum status selection_guard(sqlite3 *, const struct export_plan *, const char *path,
                             struct error *err);
-
-#endif

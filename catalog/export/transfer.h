@@ -4,8 +4,7 @@
  * Threads take blocks of 256 KiB, small enough to stay in a core's cache between reading,
  * converting and writing, or whole pieces, in the order in which the sources lie on the disk.
  */
-#ifndef CKPTDB_TRANSFER_H
-#define CKPTDB_TRANSFER_H
+#pragma once
 
 #include "catalog/data/store/staging.h"
 #include "catalog/export/export_layout.h"
@@ -24,5 +23,3 @@ struct stream {
 };
 
 enum status stream_run(const struct stream *, struct error *err);
-
-#endif

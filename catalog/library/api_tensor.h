@@ -1,8 +1,7 @@
 /*
  * api_tensor.h - the inside of an open tensor, shared by api_tensor.c and cells.c.
  */
-#ifndef CKPTDB_API_TENSOR_H
-#define CKPTDB_API_TENSOR_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/data/read/read.h"
@@ -26,5 +25,3 @@ void tensor_check_slices(const ckptdb_tensor *, const struct ckptdb_slice *, str
 
 /* library_end(), with the tensor's name in front of errors about its bytes. */
 enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *, struct ckptdb_error *);
-
-#endif

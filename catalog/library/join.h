@@ -2,8 +2,7 @@
  * join.h - the parts of ckptdb_join(): the other catalog as the database `source` of the connection, its paths and its
  * maps. What becomes of its rows is SQL: schema/merge/.
  */
-#ifndef CKPTDB_JOIN_H
-#define CKPTDB_JOIN_H
+#pragma once
 
 #include "catalog/library/library.h"
 
@@ -40,5 +39,3 @@ void join_source_pages(const ckptdb *, const struct join_source *, const struct 
 /* Rule sets, optimizers and known classes of the user, in the caller's transaction. Those that differ from what has
  * their name here are ERR_ARGUMENT; or, `keep_both`, are called NAME@CATALOG, and *kept counts them. */
 void join_sets(ckptdb *, const char *path, bool keep_both, uint64_t *kept, struct error *err);
-
-#endif

@@ -9,8 +9,7 @@
  *   lookup_tensor(db->lookup, id, &arena, &tensor, &err);
  *   return library_end(&err, out);
  */
-#ifndef CKPTDB_LIBRARY_H
-#define CKPTDB_LIBRARY_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/ckptdb.h"
@@ -83,5 +82,3 @@ void library_recognise(const ckptdb *, sqlite3_stmt *rows, struct error *err);
 
 /* The dialect of a map; sqlite3_free() it. NULL: ERR_MISSING. */
 char *library_dialect(const ckptdb *, const char *map, struct error *err);
-
-#endif

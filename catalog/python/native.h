@@ -5,8 +5,7 @@
  * A statement's rows cross to Python by columns: one call steps up to `most` rows, without Python's lock,
  * and leaves each column's values in arrays that NumPy, pandas and Arrow take as they are.
  */
-#ifndef CKPTDB_NATIVE_H
-#define CKPTDB_NATIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ void native_progress(void *context, const char *doing, uint64_t done, uint64_t t
 
 /* For ckptdb_watch.say. */
 void native_say(void *context, const char *line);
-
-#endif

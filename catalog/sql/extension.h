@@ -4,8 +4,7 @@
  * Each file of catalog/sql/ exports `int sql_register_NAME(sqlite3 *)`, which returns an
  * SQLite code, and has a line in modules.def, which also says how it is called and when.
  */
-#ifndef CKPTDB_EXTENSION_H
-#define CKPTDB_EXTENSION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ struct keeper;
 #undef SQL_PURE
 #undef SQL_LOOKS
 #undef SQL_READS
-
-#endif

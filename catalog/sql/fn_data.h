@@ -1,8 +1,7 @@
 /*
  * fn_data.h - shared by the functions that read tensors.
  */
-#ifndef CKPTDB_FN_DATA_H
-#define CKPTDB_FN_DATA_H
+#pragma once
 
 #include "catalog/sql/keeper.h"
 
@@ -16,5 +15,3 @@ enum status tensor_given(struct lookup *, sqlite3_value *, struct arena *,
 
 /* Prefix an error's message with the name of the tensor. */
 void tensor_error(const struct stored_tensor *, struct error *err);
-
-#endif

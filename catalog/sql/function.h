@@ -2,8 +2,7 @@
  * function.h - what the SQL functions of this folder do alike: they are registered from tables, share
  * data, and give texts and errors.
  */
-#ifndef CKPTDB_FUNCTION_H
-#define CKPTDB_FUNCTION_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/base/text.h"
@@ -53,5 +52,3 @@ void sql_result_refuse(sqlite3_context *, const char *format, ...) PRINTF_LIKE(2
  * (catalog/db/find.h), else of the value. Returns an SQLite code; with SQLITE_ERROR *message is set, to be
  * freed with sqlite3_free(). */
 int sql_checkpoint(sqlite3 *, sqlite3_value *given, sqlite3_value **out, char **message);
-
-#endif

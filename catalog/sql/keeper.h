@@ -6,8 +6,7 @@
  * only afterwards. But it disconnects virtual tables first. So the keeper is a virtual table that
  * cannot be queried; when it is disconnected, it closes the lookup.
  */
-#ifndef CKPTDB_KEEPER_H
-#define CKPTDB_KEEPER_H
+#pragma once
 
 #include "catalog/db/db.h"
 #include "catalog/sql/function.h"
@@ -32,5 +31,3 @@ bool keeper_interrupted(sqlite3 *);
  * whether the statement has been interrupted, which SQLite itself does only between rows.
  * *since, 0 at first, counts bytes since the last check. ERR_INTERRUPTED. */
 enum status keeper_ask(sqlite3 *, uint64_t bytes, uint64_t *since, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * map_counts.h - counts the rows of a map by status, instead of returning them: for SQLite,
  * stepping over a row takes longer than settling it for all checkpoints of its layout takes here.
  */
-#ifndef CKPTDB_MAP_COUNTS_H
-#define CKPTDB_MAP_COUNTS_H
+#pragma once
 
 #include "catalog/maps/map/dialect.h"
 
@@ -19,5 +18,3 @@ struct map_counts {
 void map_counts_add_rows(struct map_counts *, const char *status, size_t rows);
 /* Add the rows of a task. */
 void map_counts_add(struct map_counts *, const struct map_task *);
-
-#endif

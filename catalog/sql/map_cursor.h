@@ -2,8 +2,7 @@
  * map_cursor.h - the cursor of the table-valued functions of maps (vt_map.c): goes through the
  * checkpoints that were asked for, settles their maps, and returns the rows one after the other.
  */
-#ifndef CKPTDB_MAP_CURSOR_H
-#define CKPTDB_MAP_CURSOR_H
+#pragma once
 
 #include "catalog/sql/map_counts.h"
 #include "catalog/sql/map_trees.h"
@@ -150,5 +149,3 @@ int map_cursor_eof(sqlite3_vtab_cursor *);
 
 /* Set `wins` of the current row and of all that follow, for renamed leaves. */
 int map_cursor_find_winners(struct map_cursor *);
-
-#endif

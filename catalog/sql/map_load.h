@@ -2,8 +2,7 @@
  * map_load.h - reads the input of a dialect (catalog/maps/map/dialect.h) from the catalog: a rule set,
  * the leaves of checkpoints, and the rules that match their names.
  */
-#ifndef CKPTDB_MAP_LOAD_H
-#define CKPTDB_MAP_LOAD_H
+#pragma once
 
 #include "catalog/db/sqlite.h"
 #include "catalog/maps/map/dialect.h"
@@ -92,5 +91,3 @@ bool map_match_some(const struct map_reading *, size_t most, struct map_task *,
 /* Match the names of a tree that is shared: its leaves are copied to the task's arena first,
  * their texts are not. False: out of memory. */
 bool map_match_leaves(const struct dialect *, struct rules *, struct map_task *, struct map_tree *);
-
-#endif

@@ -2,8 +2,7 @@
  * map_trees.h - caches trees that a query reads repeatedly: of each source for many targets, of all
  * checkpoints for many rule sets. They are kept by layout, up to a maximum.
  */
-#ifndef CKPTDB_MAP_TREES_H
-#define CKPTDB_MAP_TREES_H
+#pragma once
 
 #include "catalog/sql/map_load.h"
 
@@ -30,5 +29,3 @@ int map_trees_get(struct map_trees *, struct map_statements *, const struct map_
 /* Set `differ` of a cached tree. False: out of memory. */
 bool map_trees_compare(struct map_kept *);
 void map_trees_release(struct map_trees *);
-
-#endif

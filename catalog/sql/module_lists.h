@@ -3,8 +3,7 @@
  * table by_module (vt_module.c). Functions return SQLite codes; the reason of a failure is sqlite3_errmsg(), or
  * blocks_damage().
  */
-#ifndef CKPTDB_MODULE_LISTS_H
-#define CKPTDB_MODULE_LISTS_H
+#pragma once
 
 #include "catalog/data/model/module_sums.h"
 #include "catalog/sql/tensor_blocks.h"
@@ -100,5 +99,3 @@ int module_lists_sort(struct module_lists *, struct module_entry *, size_t count
  * column that this has. */
 int module_lists_sort_values(struct module_lists *, struct module_entry *, size_t count,
                              struct module_key);
-
-#endif

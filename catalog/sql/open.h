@@ -1,8 +1,7 @@
 /*
  * open.h - opens a catalog with all of its SQL functions.
  */
-#ifndef CKPTDB_OPEN_H
-#define CKPTDB_OPEN_H
+#pragma once
 
 #include "catalog/db/db.h"
 
@@ -11,5 +10,3 @@ enum status db_open_waiting(const char *path, enum db_mode mode, const struct db
                             sqlite3 **out, struct error *err);
 /* The same without a `wait`. */
 enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err);
-
-#endif

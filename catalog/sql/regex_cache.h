@@ -14,8 +14,7 @@
  * Two borrowers of the same pattern get the same struct regex: read the spans of a match
  * before anything else on the connection can run.
  */
-#ifndef CKPTDB_REGEX_CACHE_H
-#define CKPTDB_REGEX_CACHE_H
+#pragma once
 
 #include "catalog/maps/regex/regex.h"
 #include "catalog/sql/function.h"
@@ -49,5 +48,3 @@ struct regex *cached_regex(const struct cached_regex *);
  * template_compile(). */
 enum status cached_template(struct cached_regex *, const char *text, size_t len,
                             const struct template **out, struct error *err);
-
-#endif

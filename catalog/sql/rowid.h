@@ -4,8 +4,7 @@
  * JOIN it first asks by key and then for all rows. So the id must depend on the row and its
  * arguments, not on the call.
  */
-#ifndef CKPTDB_ROWID_H
-#define CKPTDB_ROWID_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ static inline uint64_t rowid_add_value(uint64_t id, sqlite3_value *value)
         id = rowid_add(id, text[i]);
     return id;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * committed, and the data version of the file shows whether they may have changed; otherwise they
  * are read again and compared. A set that is held does not change. For one connection.
  */
-#ifndef CKPTDB_RULE_CACHE_H
-#define CKPTDB_RULE_CACHE_H
+#pragma once
 
 #include "catalog/db/sqlite.h"
 #include "catalog/maps/map/rules.h"
@@ -34,5 +33,3 @@ void rule_set_drop(void *);
 
 /* Shared by all holders: an answer is valid until one of them asks again. */
 struct rules *rule_set_rules(const struct rule_set *);
-
-#endif

@@ -2,8 +2,7 @@
  * rule_load.h - compiles a rule set from its rows (for rule_cache.h). `bound` is the set's name,
  * or the name with settings (catalog/maps/map/setting.h).
  */
-#ifndef CKPTDB_RULE_LOAD_H
-#define CKPTDB_RULE_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool rule_load_rows(sqlite3 *, const char *bound, struct text *out);
 /* NULL: the reason is in *why, to be freed by sqlite3_free() (NULL: out of memory). An error in
  * a rule is not a reason: it becomes the error of the names that reach the rule. */
 struct rules *rule_load(sqlite3 *, const char *bound, char **why);
-
-#endif

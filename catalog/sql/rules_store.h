@@ -1,8 +1,7 @@
 /*
  * rules_store.h - reads rule sets (catalog/maps/map/ruleset.h) from a catalog, and writes them.
  */
-#ifndef CKPTDB_RULES_STORE_H
-#define CKPTDB_RULES_STORE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ enum status rules_store(sqlite3 *, const char *name, const struct ruleset *, str
  * a separate in-memory database, where untrusted SQL can do no harm. `path` is for messages. */
 enum status rules_from_sql(const char *sql, const char *path, const char *name, struct ruleset *set,
                            struct error *);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Functions return SQLite codes; the reason of a failure is sqlite3_errmsg(), or blocks_damage().
  */
-#ifndef CKPTDB_TENSOR_BLOCKS_H
-#define CKPTDB_TENSOR_BLOCKS_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -172,5 +171,3 @@ int64_t shape_rank(struct cell shape);
 
 /* What is wrong with the catalog after SQLITE_CORRUPT_VTAB. */
 const char *blocks_damage(const struct blocks *);
-
-#endif

@@ -2,8 +2,7 @@
  * tensor_cursor.h - the table `tensor` and its cursors, for the three files that go through them:
  * vt_tensor.c opens, tensor_walk.c steps, tensor_cells.c answers.
  */
-#ifndef CKPTDB_TENSOR_CURSOR_H
-#define CKPTDB_TENSOR_CURSOR_H
+#pragma once
 
 #include "catalog/base/limits.h"
 #include "catalog/data/model/tensor.h"
@@ -219,5 +218,3 @@ static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t positi
 }
 /* Make a column of the current row the result. */
 int tensor_cell(struct tensor_cursor *, sqlite3_context *, int column);
-
-#endif

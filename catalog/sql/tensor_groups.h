@@ -2,8 +2,7 @@
  * tensor_groups.h - tensors of layouts one after the other, by name or in the order of some of their
  * columns, for the plans of the table `tensor` that do not begin with checkpoints.
  */
-#ifndef CKPTDB_TENSOR_GROUPS_H
-#define CKPTDB_TENSOR_GROUPS_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/sql/tensor_blocks.h"
@@ -58,5 +57,3 @@ bool groups_stream(const struct tensor_plan *);
 /* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: it has the key of the one before. */
 int groups_next(struct tensor_groups *, struct layout **, uint32_t *ord, bool *same);
 void groups_end(struct tensor_groups *);
-
-#endif

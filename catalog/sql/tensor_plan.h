@@ -2,8 +2,7 @@
  * tensor_plan.h - how the table `tensor` answers a statement: where it begins, what it tests, and in
  * which order its rows come. Made in xBestIndex, carried to xFilter as idxNum and idxStr.
  */
-#ifndef CKPTDB_TENSOR_PLAN_H
-#define CKPTDB_TENSOR_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -108,5 +107,3 @@ bool tensor_column_is_text(int column);
 /* The statement that returns the rows of an EACH_VALUE: the columns used, from the first on. */
 struct text;
 void plan_values(const struct tensor_plan *, struct text *sql);
-
-#endif

@@ -6,8 +6,7 @@
  * more, so where a comparison depends on what the table is not told (the affinity of the other side,
  * whether LIKE minds case), a test lets everything pass.
  */
-#ifndef CKPTDB_TENSOR_TEST_H
-#define CKPTDB_TENSOR_TEST_H
+#pragma once
 
 #include "catalog/sql/regex_cache.h"
 #include "catalog/sql/tensor_blocks.h"
@@ -54,5 +53,3 @@ void test_end(struct tensor_test *);
 
 bool test_number(const struct tensor_test *, int64_t number); /* NUMBER_NULL: SQL NULL */
 bool test_text(const struct tensor_test *, struct cell);
-
-#endif

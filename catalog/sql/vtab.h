@@ -2,8 +2,7 @@
  * vtab.h - what the virtual tables of this folder do alike: they come into being, are given arguments,
  * count rows, fail, and keep a prepared statement for the next cursor. Functions return SQLite codes.
  */
-#ifndef CKPTDB_SQL_VTAB_H
-#define CKPTDB_SQL_VTAB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ int vtab_once(sqlite3 *, sqlite3_stmt **, const char *sql, const char *types, ..
 int vtab_take(sqlite3 *, sqlite3_stmt **idle, const char *sql, sqlite3_stmt **out);
 /* Make what a cursor took the idle one; NULL: it took none. */
 void vtab_give_back(sqlite3_stmt **idle, sqlite3_stmt **taken);
-
-#endif

@@ -4,8 +4,7 @@
  * Stores come in two kinds: directories with one file per chunk (found in parallel), and
  * key-value stores that list byte ranges (OCDBT, zip archives).
  */
-#ifndef CKPTDB_ARRAY_H
-#define CKPTDB_ARRAY_H
+#pragma once
 
 #include "importer/array/zarr_metadata.h"
 #include "importer/job/job.h"
@@ -134,5 +133,3 @@ void array_emit_values(struct job *, const struct zarr_array *, uint32_t list,
 /* Emit all arrays of the job's file, which is a zip archive, by their paths, and state the attributes
  * in it. */
 enum status array_emit_archive(struct job *);
-
-#endif

@@ -2,8 +2,7 @@
  * array_list.h - one directory of a zarr store: its entries, its metadata, and the values of the array
  * in it. All arenas report lack of memory to an `err` of their own.
  */
-#ifndef CKPTDB_ARRAY_LIST_H
-#define CKPTDB_ARRAY_LIST_H
+#pragma once
 
 #include <limits.h>
 
@@ -61,5 +60,3 @@ void array_find_values(struct arena *, struct arena *scratch, const char *root, 
 
 /* Keep why a part of a site could not be read. Lack of memory is the arena's failure instead. */
 void array_keep_problem(struct arena *, struct array_site *, const struct error *);
-
-#endif

@@ -8,8 +8,7 @@
  * False: an error is in z->err. An unknown codec is not an error: z->array->unreadable then says
  * why nothing is read, and parsing continues.
  */
-#ifndef CKPTDB_ZARR_CHAIN_H
-#define CKPTDB_ZARR_CHAIN_H
+#pragma once
 
 #include "catalog/data/codec/codec.h"
 #include "importer/array/zarr_value.h"
@@ -53,5 +52,3 @@ bool zarr_add_codec(struct zarr_chain *, const char *name, const struct zarr_val
                     bool v2);
 /* Its settings are unknown: like zarr_unreadable(). */
 bool zarr_bad_setting(struct zarr_chain *);
-
-#endif

@@ -6,8 +6,7 @@
  * chunks there are. Sources: zarr version 2 and 3 specifications, numcodecs, TensorStore's
  * zarr and zarr3 drivers.
  */
-#ifndef CKPTDB_ZARR_METADATA_H
-#define CKPTDB_ZARR_METADATA_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
@@ -58,5 +57,3 @@ bool zarr_next_node(struct json *, unsigned version, struct bytes *path, struct 
 /* The index in the level 0 grid of the value with this key ("0.1", "c/0/1"). False: not a
  * key of this array (signs, leading zeros, outside the grid, another separator). */
 bool zarr_key_index(const struct zarr_array *, const char *key, size_t len, uint64_t *index);
-
-#endif

@@ -5,8 +5,7 @@
  * Functions that return bool are false after an error in z->err, or without memory, which only the
  * arena says.
  */
-#ifndef CKPTDB_ZARR_VALUE_H
-#define CKPTDB_ZARR_VALUE_H
+#pragma once
 
 #include "catalog/base/json.h"
 #include "catalog/data/model/dtype.h"
@@ -85,5 +84,3 @@ bool zarr_fill(struct zarr_parsing *, const struct zarr_value *);
 bool zarr_chain_v2(struct zarr_parsing *, const struct zarr_value *filters,
                    const struct zarr_value *compressor);
 bool zarr_chain_v3(struct zarr_parsing *, const struct zarr_value *codecs);
-
-#endif

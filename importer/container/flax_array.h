@@ -2,8 +2,7 @@
  * flax_array.h - one array in a tree serialised by Flax: an extension, or a map of chunks.
  * flax_array.c describes the layout.
  */
-#ifndef CKPTDB_FLAX_ARRAY_H
-#define CKPTDB_FLAX_ARRAY_H
+#pragma once
 
 #include "importer/container/msgpack.h"
 
@@ -48,5 +47,3 @@ bool flax_array_read(struct msgpack *, const struct msgpack_item *, struct flax_
 
 /* Read what follows the marker in a map of three entries. */
 bool flax_chunks_read(struct msgpack *, struct arena *, struct flax_array *);
-
-#endif

@@ -8,8 +8,7 @@
  * flax_leaf_emit() is a visitor for flax_tree.h, with a struct flax_sink as its context. Other
  * visitors call it for leaves that they do not treat specially.
  */
-#ifndef CKPTDB_FLAX_LEAF_H
-#define CKPTDB_FLAX_LEAF_H
+#pragma once
 
 #include "importer/container/flax_tree.h"
 
@@ -30,5 +29,3 @@ bool flax_state_step(struct job *);
  * stored elements to the catalog's (NULL if not needed). *width: stored bytes per element, 0 if
  * unknown. The result is constant or in the arena. */
 const char *flax_dtype(struct job *, const char *name, const char **codec, uint64_t *width);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Source: flax/serialization.py; layout in flax_tree.c.
  */
-#ifndef CKPTDB_FLAX_TREE_H
-#define CKPTDB_FLAX_TREE_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "importer/container/flax_array.h"
@@ -79,5 +78,3 @@ enum status flax_walk(struct job *, const struct source *, const struct flax_vis
  * array, 24 if the whole file is in the head and is msgpack, 16 if the head is msgpack as far as it
  * goes, else 0. */
 int flax_evidence(struct bytes head, uint64_t size);
-
-#endif

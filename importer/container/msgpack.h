@@ -16,8 +16,7 @@
  * After an error, which is in m->err, every call returns false until it is cleared
  * there. A caller that can go on puts another error and another place there.
  */
-#ifndef CKPTDB_MSGPACK_H
-#define CKPTDB_MSGPACK_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/text.h"
@@ -98,5 +97,3 @@ static inline bool msgpack_is_text(const struct msgpack_item *item)
 {
     return item->type == MSGPACK_STRING || item->type == MSGPACK_BYTES;
 }
-
-#endif

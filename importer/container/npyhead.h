@@ -1,8 +1,7 @@
 /*
  * npyhead.h - the header of a NumPy array: what .npy files and .npz members begin with.
  */
-#ifndef CKPTDB_NPYHEAD_H
-#define CKPTDB_NPYHEAD_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
@@ -32,5 +31,3 @@ enum status npy_head_size(struct bytes start, const char *source, uint64_t *size
  * "unknown-dtype", for arrays that are not plain tensors. All memory is the arena's. */
 enum status npy_head_parse(struct bytes head, const char *source, struct arena *,
                            struct npy_head *out, struct error *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * numpytype.h - a dtype as NumPy spells it: "<f4", "|S5", ">U2", "<M8[ns]", "|V2".
  */
-#ifndef CKPTDB_NUMPYTYPE_H
-#define CKPTDB_NUMPYTYPE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct numpy_type {
 
 /* False: not a type, or one without a dtype here ("O", lists of fields). */
 bool numpy_type_parse(const char *text, struct numpy_type *out);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A single file and a set of shards share it (format/safetensors.c, format/safetensors_index.c).
  */
-#ifndef CKPTDB_SAFETENSORS_HEADER_H
-#define CKPTDB_SAFETENSORS_HEADER_H
+#pragma once
 
 #include "importer/job/job.h"
 
@@ -55,5 +54,3 @@ enum status safetensors_check_end(const struct source *, struct bytes text, uint
 void safetensors_report(struct job *, const char *path, const struct safetensors_header *);
 /* `unique`: no other file of the checkpoint can hold the name. */
 void safetensors_emit(struct job *, uint32_t file, const struct safetensors_tensor *, bool unique);
-
-#endif

@@ -13,8 +13,7 @@
  *   if (shard_name(name, &s) && strcmp(s.rest, ".gguf") == 0)
  *       ... the first s.stem bytes of name; s.part of s.count ...
  */
-#ifndef CKPTDB_SHARD_NAME_H
-#define CKPTDB_SHARD_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool shard_name(const char *name, struct shard_name *out);
 /* The same for a text that begins with the number's dash; stem is 0. Numbers
  * need at least `digits` digits. */
 bool shard_number(const char *text, unsigned digits, struct shard_name *out);
-
-#endif

@@ -10,8 +10,7 @@
  *       ... per tensor: if (weight_map_wants(job, in, name, len)) emit it, in->map->nbytes += its bytes
  *   const struct format format_x = {.name = ..., WEIGHT_MAP_SET(".bin", read_shard)};
  */
-#ifndef CKPTDB_WEIGHT_MAP_H
-#define CKPTDB_WEIGHT_MAP_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "importer/job/job.h"
@@ -89,5 +88,3 @@ enum status weight_map_fact(struct weight_map *, struct bytes key, struct bytes 
  * leaves out the model's name, which the index has: "bert/kernel:0" for "tf_bert/bert/kernel:0".
  * */
 bool weight_map_wants(struct job *, const struct weight_source *, const char *name, size_t len);
-
-#endif

@@ -8,8 +8,7 @@
  * not tell where the data is. Only zip_head() and zip_read() decompress anything.
  * Where an archive is written to as a folder is (zarr), a file that changes is a second member.
  */
-#ifndef CKPTDB_ZIP_H
-#define CKPTDB_ZIP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -92,5 +91,3 @@ enum status zip_head(const struct zip *, const struct zip_member *, void *dst, s
  * `limit`. The checksum is not compared. */
 enum status zip_read(const struct zip *, const struct zip_member *, uint64_t limit, struct arena *,
                      struct bytes *out, struct error *);
-
-#endif

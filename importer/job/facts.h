@@ -5,8 +5,7 @@
  * (integers of more than 64 bits: decimal text), booleans are "true" and "false", lists and
  * empty objects are JSON text without white space.
  */
-#ifndef CKPTDB_FACTS_H
-#define CKPTDB_FACTS_H
+#pragma once
 
 #include "catalog/base/json.h"
 #include "catalog/data/convert/convert.h"
@@ -21,5 +20,3 @@ bool facts_state(struct job *, struct json *j, const char *key, char separator);
  * if it becomes no fact: complex numbers, times, floats of 8 bits or fewer, what is no number. */
 enum element_type facts_number(const char *dtype, const uint8_t *at, size_t len, bool swapped,
                                struct element *out);
-
-#endif

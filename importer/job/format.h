@@ -5,8 +5,7 @@
  * issues through its job. It never reads tensor data. To add one: copy format/single/npy.c, add a line to
  * formats.def, drop y_ and n_ files into tests/fixtures/NAME/.
  */
-#ifndef CKPTDB_FORMAT_H
-#define CKPTDB_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -152,5 +151,3 @@ void claim_take_prefix(struct claim *, const char *prefix, bool (*fits)(const ch
 /* Read the primary file, at most `limit` bytes, into malloc'ed memory. */
 enum status claim_read(struct claim *, uint64_t limit, uint8_t **bytes, size_t *len,
                        struct error *err);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * This header is for formats. job_run.h runs jobs; job_reuse.h is for formats whose headers repeat.
  */
-#ifndef CKPTDB_JOB_H
-#define CKPTDB_JOB_H
+#pragma once
 
 #include "catalog/base/cursor.h"
 #include "catalog/base/limits.h"
@@ -141,5 +140,3 @@ void job_issue_error(struct job *, enum issue_severity, const struct error *);
 /* Warn about unused bytes (code "trailing-bytes"); `after` is what they follow ("the archive"). 0 bytes: no warning. */
 void job_trailing(struct job *, const char *path, uint64_t offset, uint64_t bytes,
                   const char *after);
-
-#endif

@@ -2,8 +2,7 @@
  * job_private.h - the inside of a job, for the files that make it up: job.c and job_tensor.c (what
  * formats call), job_run.c, layout.c (sums and digests), reuse.c (layouts shared by equal headers).
  */
-#ifndef CKPTDB_JOB_PRIVATE_H
-#define CKPTDB_JOB_PRIVATE_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "importer/job/job_run.h"
@@ -85,5 +84,3 @@ void meta_digest(struct batch *);
 /* reuse.c: share the layout of a job without issues with later jobs. */
 void reuse_publish(struct job *);
 void shared_layout_drop(struct shared_layout *);
-
-#endif

@@ -7,8 +7,7 @@
  *       job_reuse_offer(job, header, end);
  *   }
  */
-#ifndef CKPTDB_JOB_REUSE_H
-#define CKPTDB_JOB_REUSE_H
+#pragma once
 
 #include "importer/job/job.h"
 
@@ -26,5 +25,3 @@ bool job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
 struct reuse;
 struct reuse *reuse_new(void);
 void reuse_free(struct reuse *);
-
-#endif

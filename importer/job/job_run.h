@@ -1,8 +1,7 @@
 /*
  * job_run.h - run jobs: for the import, for verify, for tests and fuzzers.
  */
-#ifndef CKPTDB_JOB_RUN_H
-#define CKPTDB_JOB_RUN_H
+#pragma once
 
 #include "importer/job/job_reuse.h"
 
@@ -23,5 +22,3 @@ struct job_request {
  * issue. Free it with batch_free(). */
 enum status job_run_index(const struct job_request *, struct batch **out, struct error *err);
 void batch_free(struct batch *);
-
-#endif

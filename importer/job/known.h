@@ -2,8 +2,7 @@
  * known.h - what the catalog already holds, so that an import opens only files that are new or
  * have changed. Read-only once loaded: any number of threads may look things up.
  */
-#ifndef CKPTDB_KNOWN_H
-#define CKPTDB_KNOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ static inline bool known_is_primary(const struct known_file *f)
 {
     return f && f->checkpoint != KNOWN_NONE && f->position == 0;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * and of all names that are counted, as n keys inside each other make names of n^2 bytes. Functions that
  * return bool are false after an error in t->err.
  */
-#ifndef CKPTDB_NAME_TREE_H
-#define CKPTDB_NAME_TREE_H
+#pragma once
 
 #include "catalog/base/json.h"
 
@@ -61,5 +60,3 @@ bool name_tree_count(struct name_tree *, uint64_t at);
  *   the end of an object or list without values, under its path.
  * False after an error, or if see() returned false. */
 bool name_tree_json(struct name_tree *, struct json *, bool (*see)(void *context), void *context);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * stray.h - files that are not what their name says: the commonest "corrupt checkpoints".
  */
-#ifndef CKPTDB_STRAY_H
-#define CKPTDB_STRAY_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 #include "importer/job/format.h"
@@ -14,5 +13,3 @@ const char *stray_kind(const struct probe *);
 /* Whether a part of a checkpoint is only a git-lfs pointer; *err is then set (ERR_MISSING).
  * False with an error if the file cannot be read. */
 bool stray_is_pointer(const struct source *, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * verifier.h - a verification at work: verify.c runs the steps of the other files.
  */
-#ifndef CKPTDB_VERIFIER_H
-#define CKPTDB_VERIFIER_H
+#pragma once
 
 #include <time.h>
 
@@ -70,5 +69,3 @@ size_t verify_run_key(char *key, const char *path, uint64_t offset);
 
 /* Find chunks that are in the catalog and are gone now. */
 void verify_grids(struct verifier *, const struct verified *);
-
-#endif

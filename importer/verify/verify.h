@@ -11,8 +11,7 @@
  * Findings are rows of `damages`; `verifications` has the time. What was verified before an
  * interruption is not verified again.
  */
-#ifndef CKPTDB_VERIFY_H
-#define CKPTDB_VERIFY_H
+#pragma once
 
 #include "catalog/db/db.h"
 
@@ -34,5 +33,3 @@ struct verify_options {
 /* *skipped: checkpoints that had been verified before an interruption. */
 void verify_run(sqlite3 *catalog, const struct verify_options *, size_t *skipped,
                 struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * listing.h - the entries of one directory, in the arena of the thread that works on it.
  */
-#ifndef CKPTDB_LISTING_H
-#define CKPTDB_LISTING_H
+#pragma once
 
 #include "catalog/data/store/directory.h"
 #include "importer/job/format.h"
@@ -61,5 +60,3 @@ bool listing_asks_for(const struct listing *, const struct entry *);
 
 /* Whether frameworks give this name to saves in progress. */
 bool unfinished_name(const char *name);
-
-#endif

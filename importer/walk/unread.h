@@ -2,8 +2,7 @@
  * unread.h - files that are checkpoints, or similar to them, of kinds that this program
  * does not read.
  */
-#ifndef CKPTDB_UNREAD_H
-#define CKPTDB_UNREAD_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/data/store/source.h"
@@ -28,5 +27,3 @@ const char *unread_kind_named(const char *name);
 
 /* "2 TFLite, 1 HDF5 files are not read"; nothing without such files. */
 void unread_summary(const struct walk *, struct text *out);
-
-#endif

@@ -6,8 +6,7 @@
  * path, so it does not depend on the order of the threads. Files that the catalog knows and
  * that have not changed are not opened.
  */
-#ifndef CKPTDB_WALK_H
-#define CKPTDB_WALK_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "catalog/data/model/batch.h"
@@ -101,5 +100,3 @@ bool walk_inside(const struct walk *, const char *path);
 
 /* Whether the entries of a path, or of its directory, were read. */
 bool walk_listed(const struct walk *, const char *path);
-
-#endif

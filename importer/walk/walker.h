@@ -5,8 +5,7 @@
  *
  * Threads have arenas of their own; walk_lacks() reports a failure in any arena.
  */
-#ifndef CKPTDB_WALKER_H
-#define CKPTDB_WALKER_H
+#pragma once
 
 #include "catalog/base/threads.h"
 #include "importer/walk/listing.h"
@@ -79,5 +78,3 @@ void walk_led_back(struct walker *, const char *path);
 /* Under the lock. */
 void walk_issue(struct walker *, const char *path, bool warning, const char *code, const char *fmt,
                 ...) PRINTF_LIKE(5, 6);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * cmd_map.h - the verbs of `map` that have files of their own, and its options.
  */
-#ifndef CKPTDB_CMD_MAP_H
-#define CKPTDB_CMD_MAP_H
+#pragma once
 
 #include "shell/command/command.h"
 
@@ -24,5 +23,3 @@ int map_infer(struct session *, const struct args *);
 /* map why CHECKPOINT NAME: the rule and map that make a name, and what maps turn it into. A status:
  * 1 if no rule takes part. */
 int map_why(struct session *, const struct args *);
-
-#endif

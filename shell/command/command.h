@@ -9,8 +9,7 @@
  * A command prints data on session->out and talk on stderr, and returns the exit status:
  * STATUS_FINE, STATUS_NO or STATUS_TROUBLE.
  */
-#ifndef CKPTDB_COMMAND_H
-#define CKPTDB_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -123,5 +122,3 @@ struct verb {
 /* Run the verb that the first operand names; the last of `verbs` is {0}. */
 int verb_run(struct session *, const struct command *, const struct verb *verbs,
              const struct args *);
-
-#endif

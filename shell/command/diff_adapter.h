@@ -1,8 +1,7 @@
 /*
  * diff_adapter.h - what an adapter (LoRA) changes in a checkpoint, for `diff BASE ADAPTER`.
  */
-#ifndef CKPTDB_DIFF_ADAPTER_H
-#define CKPTDB_DIFF_ADAPTER_H
+#pragma once
 
 #include "shell/session/session.h"
 
@@ -15,5 +14,3 @@ bool diff_adapter_fill(struct session *, int64_t base, int64_t adapter, const ch
 
 /* The rows, for printing. */
 extern const char diff_adapter_rows[];
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Both read temp.difference, the rows of `diff`.
  */
-#ifndef CKPTDB_DIFF_PICTURE_H
-#define CKPTDB_DIFF_PICTURE_H
+#pragma once
 
 #include "shell/session/session.h"
 
@@ -18,5 +17,3 @@ int diff_picture(struct session *, bool all, bool adapter);
  * side loads into it, and if not, why: names that are missing, unexpected, or have another shape.
  * With two skeletons, B is the model. */
 void diff_says_whether_it_loads(struct session *, int64_t a, int64_t b);
-
-#endif

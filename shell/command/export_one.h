@@ -1,8 +1,7 @@
 /*
  * export_one.h - the exports of a command line: one output, or with --all one a checkpoint.
  */
-#ifndef CKPTDB_EXPORT_ONE_H
-#define CKPTDB_EXPORT_ONE_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
@@ -23,5 +22,3 @@ void export_report(struct text *, const char *path, const struct export_result *
 /* Write what the glob means into a folder, named by `name`; what fails does not keep the rest from it. `o`: of each. */
 int export_all(struct session *, const struct args *, const char *glob, const char *folder,
                struct ckptdb_export_options *o);
-
-#endif

@@ -2,8 +2,7 @@
  * hashing.h - work on contents (hashes, sums, statistics, damage) on behalf of a command: progress,
  * Ctrl-C, messages about trouble.
  */
-#ifndef CKPTDB_HASHING_H
-#define CKPTDB_HASHING_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
@@ -41,5 +40,3 @@ bool content_ids(const struct ckptdb_content_options *, struct text *out);
  * list of checkpoints, ?2 `text`. Returns the first status that is not STATUS_FINE. */
 int content_print(struct session *, const struct ckptdb_content_options *, int status,
                   const char *sql, const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * files of a folder with the same issue (pointers of git-lfs), one line a folder for files that
  * are gone, and one line for each unknown class, whatever the number of pickles that name it.
  */
-#ifndef CKPTDB_IMPORT_ISSUES_H
-#define CKPTDB_IMPORT_ISSUES_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
@@ -43,5 +42,3 @@ struct import_issues {
 /* In order of their paths; then the end, which prints the rest and frees. */
 void import_issues_add(struct import_issues *, const struct ckptdb_issue *);
 void import_issues_end(struct import_issues *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * rename_option.h - --rename and --prefix of commands that rename in passing.
  */
-#ifndef CKPTDB_RENAME_OPTION_H
-#define CKPTDB_RENAME_OPTION_H
+#pragma once
 
 #include "shell/command/command.h"
 
@@ -26,5 +25,3 @@ void renames_say_idle(struct session *, sqlite3_int64 checkpoint, const char *ma
 /* Whether they, after the map, give each name once; else say which they do not. */
 bool renames_apart(struct session *, sqlite3_int64 checkpoint, const char *map,
                    const char *renames);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * script.h - running statements and dot-commands, wherever they come from.
  */
-#ifndef CKPTDB_SCRIPT_H
-#define CKPTDB_SCRIPT_H
+#pragma once
 
 #include "shell/command/command.h"
 #include "shell/command/statements.h"
@@ -16,5 +15,3 @@ int script_run_file(struct session *, const char *path);
 
 /* Run the unit that the splitter holds. */
 int script_run_unit(struct session *, enum unit, struct splitter *, const char *name);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * set_option.h - --set KEY=VALUE of commands that take a map (catalog/maps/map/setting.h).
  */
-#ifndef CKPTDB_SET_OPTION_H
-#define CKPTDB_SET_OPTION_H
+#pragma once
 
 #include "shell/command/command.h"
 
@@ -13,5 +12,3 @@
 int settings_give(struct session *, const struct args *, const char *ruleset,
                   sqlite3_int64 checkpoint);
 void settings_forget(struct session *);
-
-#endif

@@ -2,8 +2,7 @@
  * sql_hint.h - what may have been meant by a statement that SQLite refused, what one asks for that
  * was not worked out yet, and what a dtype is called.
  */
-#ifndef CKPTDB_SQL_HINT_H
-#define CKPTDB_SQL_HINT_H
+#pragma once
 
 #include "shell/session/session.h"
 
@@ -18,5 +17,3 @@ void sql_not_known(struct session *, const char *statement);
 /* That no dtype is called what a statement compares `dtype` with, but what other programs call so is:
  * WHERE dtype = 'bf16' finds nothing. */
 void sql_dtype_hint(const char *statement);
-
-#endif

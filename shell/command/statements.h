@@ -9,8 +9,7 @@
  *   if (splitter_end(&p) != UNIT_MORE) ...   a last statement without its ';'
  *   splitter_release(&p);
  */
-#ifndef CKPTDB_STATEMENTS_H
-#define CKPTDB_STATEMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void splitter_release(struct splitter *);
  * "double" ones know \n, \t, \" and \\. Returns the number of words, -1 when a quote is left
  * open, -2 when there are more than `max`. */
 int split_words(char *line, char **words, int max);
-
-#endif

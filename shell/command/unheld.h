@@ -3,8 +3,7 @@
  * which has the user's maps, optimizers and known classes; the command is run again on that one, and
  * finds there what it named. The user's catalog is not written.
  */
-#ifndef CKPTDB_UNHELD_H
-#define CKPTDB_UNHELD_H
+#pragma once
 
 #include "shell/command/command.h"
 
@@ -17,5 +16,3 @@ int unheld_run(struct session *, const struct command *, const struct args *);
 
 /* The user's catalog is back in its place. */
 void unheld_end(struct session *);
-
-#endif

@@ -2,8 +2,7 @@
  * complete.h - what a word could become, on the shell's line or in bash, zsh or fish. The table of
  * commands says what may be where. Knows no terminal.
  */
-#ifndef CKPTDB_COMPLETE_H
-#define CKPTDB_COMPLETE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void complete_line(struct session *, const char *line, size_t len, bool continue
 void complete_words(struct session *, const struct option_spec *options, const char *const *words,
                     int count, struct completion *out);
 void completion_release(struct completion *);
-
-#endif

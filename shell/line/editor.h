@@ -3,8 +3,7 @@
  * which is loaded when the first line is asked for, so that a program that only runs a
  * statement never pays for it. Without the library, plain lines.
  */
-#ifndef CKPTDB_EDITOR_H
-#define CKPTDB_EDITOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void editor_keep(struct editor *, const char *text);
  * or a comment (splitter.inside). */
 enum line_end editor_line(struct editor *, bool continued, char inside, const char **line,
                           size_t *len);
-
-#endif

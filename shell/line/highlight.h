@@ -2,8 +2,7 @@
  * highlight.h - which bytes of a line are a keyword, a string, a comment: for colours. Knows no
  * terminal.
  */
-#ifndef CKPTDB_HIGHLIGHT_H
-#define CKPTDB_HIGHLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ enum highlight {
 /* Say of each of `len` bytes what it is. `inside`: what the lines before end in, as splitter.inside
  * has it; `continued`: they have begun a statement. */
 void highlight(const char *line, size_t len, char inside, bool continued, unsigned char *out);
-
-#endif

@@ -2,8 +2,7 @@
  * history.h - the statements and commands of earlier sessions: a plain file, one line each, for
  * nobody else's eyes (mode 0600). A newline inside a statement is the byte 1, as psql has it.
  */
-#ifndef CKPTDB_HISTORY_H
-#define CKPTDB_HISTORY_H
+#pragma once
 
 #define HISTORY_LINES 2000 /* entries kept; the file is cut back when it has twice as many */
 
@@ -13,5 +12,3 @@ char *history_path(void);
 void history_load(const char *path, void (*take)(void *context, const char *entry), void *context);
 /* Add an entry, without its last newline. */
 void history_append(const char *path, const char *entry);
-
-#endif

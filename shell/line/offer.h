@@ -1,8 +1,7 @@
 /*
  * offer.h - what there is to complete a word with: names of the catalog, of commands, of files.
  */
-#ifndef CKPTDB_OFFER_H
-#define CKPTDB_OFFER_H
+#pragma once
 
 #include "shell/command/command.h"
 #include "shell/line/complete.h"
@@ -39,5 +38,3 @@ void offer_modes(struct wanted *, const char *before);
 
 /* What a word in capitals in the usage of a command stands for: CHECKPOINT, FILE, ... */
 void offer_kind(struct wanted *, const struct command *, const char *word, size_t len);
-
-#endif

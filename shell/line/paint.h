@@ -2,8 +2,7 @@
  * paint.h - colours on the line that libedit has drawn. It knows of none, so the same characters are
  * written over it while it waits for a key, and the cursor is put back.
  */
-#ifndef CKPTDB_PAINT_H
-#define CKPTDB_PAINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ struct painting {
 /* What to write for it. Nothing where it is not certain what libedit has drawn where: characters that
  * are not one column wide, more rows than the screen has. */
 void paint(const struct painting *, struct text *out);
-
-#endif

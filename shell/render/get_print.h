@@ -1,8 +1,7 @@
 /*
  * get_print.h - elements as text: NumPy's brackets, JSON, CSV.
  */
-#ifndef CKPTDB_GET_PRINT_H
-#define CKPTDB_GET_PRINT_H
+#pragma once
 
 #include "shell/session/sink.h"
 
@@ -21,5 +20,3 @@ void print_text(const struct printing *);
 void print_json(const struct printing *);
 /* One line for each row of the last dimension; a vector is a column. */
 void print_csv(const struct printing *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * progress.h - how far long work has come.
  */
-#ifndef CKPTDB_PROGRESS_H
-#define CKPTDB_PROGRESS_H
+#pragma once
 
 #include "shell/session/session.h"
 
@@ -13,5 +12,3 @@ struct progress;
 struct progress *progress_new(struct session *, const char *what, const char *unit);
 void progress_set(struct progress *, unsigned long long done, unsigned long long total);
 void progress_free(struct progress *); /* clears the line */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * query.h - a query's rows, printed in the session's mode.
  */
-#ifndef CKPTDB_QUERY_H
-#define CKPTDB_QUERY_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
@@ -28,5 +27,3 @@ int render_json(struct session *, const char *sql, const char *json);
 int render_report(struct session *, struct text *object);
 /* The same for --json and --jsonl alone, of a query with the parameter ?1 that gives the object. */
 int render_report_of(struct session *, const char *sql, const char *name);
-
-#endif

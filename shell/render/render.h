@@ -5,8 +5,7 @@
  * time. Modes that align columns see some thousand rows in a window, the others one.
  * JSON is written from the row itself.
  */
-#ifndef CKPTDB_RENDER_H
-#define CKPTDB_RENDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -72,5 +71,3 @@ static inline const char *cell_at(const struct render *r, const struct cell *c)
 
 /* The columns of the screen. */
 unsigned render_columns(void);
-
-#endif

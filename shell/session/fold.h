@@ -1,8 +1,7 @@
 /*
  * fold.h - text for people, broken at blanks where a line of the terminal ends.
  */
-#ifndef CKPTDB_FOLD_H
-#define CKPTDB_FOLD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ void fold_print(FILE *to, const char *text, size_t columns);
 
 /* Print one line, whose further ones are indented by `indent` blanks. */
 void fold_line(FILE *to, const char *line, size_t len, size_t columns, size_t indent);
-
-#endif

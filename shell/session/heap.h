@@ -3,10 +3,7 @@
  * prepare a query: with malloc() and free(), a third of the instructions of a command that prints a few
  * rows. SQLite has lists of its own for that, but many builds leave them out.
  */
-#ifndef CKPTDB_HEAP_H
-#define CKPTDB_HEAP_H
+#pragma once
 
 /* Before SQLite is used. */
 void heap_for_sqlite(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * human.h - numbers and text as people read them on a terminal. Machine modes use nothing here.
  */
-#ifndef CKPTDB_HUMAN_H
-#define CKPTDB_HUMAN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ size_t text_width(const char *text, size_t len);
 size_t text_tail(const char *text, size_t len, size_t columns);
 /* Where the text ends whose width is at most `columns`, counted from its beginning. */
 size_t text_head(const char *text, size_t len, size_t columns);
-
-#endif

@@ -6,8 +6,7 @@
  * Output between the two is held until it no longer fits the screen; only then is the pager
  * started. `.pager` names it, else $PAGER, else it is less; where the name is empty, nothing is paged.
  */
-#ifndef CKPTDB_PAGER_H
-#define CKPTDB_PAGER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ bool pager_left(const struct session *);
 
 /* Where a message for people belongs, now: after what is held, in the pager, or stderr. */
 FILE *pager_talk(void);
-
-#endif

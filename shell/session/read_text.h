@@ -1,8 +1,7 @@
 /*
  * read_text.h - a file as one text: rules, specs, manifests.
  */
-#ifndef CKPTDB_READ_TEXT_H
-#define CKPTDB_READ_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 /* All of a file into an empty text; "-" is stdin. At most 16 MiB, or the text's limit where it has
  * one. Says what is wrong. */
 bool read_text(const char *path, struct text *out);
-
-#endif

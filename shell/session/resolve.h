@@ -1,8 +1,7 @@
 /*
  * resolve.h - what the files that find what a user means have in common.
  */
-#ifndef CKPTDB_RESOLVE_H
-#define CKPTDB_RESOLVE_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ void say_near(sqlite3_stmt *names, const char *wanted, bool paths);
 
 /* Say that the dtype is unknown, and our name for it if other programs use this one (fp16). */
 void say_unknown_dtype(const char *option, const char *name);
-
-#endif

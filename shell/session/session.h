@@ -2,8 +2,7 @@
  * session.h - one run of the program: its catalog, where output goes and how it looks, and
  * the helpers that every command shares.
  */
-#ifndef CKPTDB_SESSION_H
-#define CKPTDB_SESSION_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -219,5 +218,3 @@ enum ckptdb_dialect_kind session_map(struct session *, const char *ruleset);
  * with the reason printed: nothing. */
 ckptdb_tensor *session_mapped(struct session *, const char *map, const char *renames,
                               sqlite3_int64 checkpoint, const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The first failure stays in `err`, and nothing is written from then on: ask once, at the end.
  */
-#ifndef CKPTDB_SINK_H
-#define CKPTDB_SINK_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
@@ -29,5 +28,3 @@ void sink_close(struct sink *);
 
 /* Note a failure, unless there was one. Returns false. */
 bool sink_fail(struct sink *, enum ckptdb_status, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
-#endif

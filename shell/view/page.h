@@ -17,8 +17,7 @@
  *
  * tests/fixtures/view_page.py reads it, too.
  */
-#ifndef CKPTDB_PAGE_H
-#define CKPTDB_PAGE_H
+#pragma once
 
 #include "catalog/data/model/module_tree.h"
 #include "shell/session/sink.h"
@@ -46,5 +45,3 @@ void page_rows(struct page *, const char *table, const char *kinds, sqlite3_stmt
 /* The table `tree`: label, depth (from 1), tensors, parameters, nbytes, dtype and shape of the modules of a
  * finished tree, parents before children. The tree is used by page_rows() after that. */
 void page_tree(struct page *, struct module_tree *);
-
-#endif

@@ -3,8 +3,7 @@
  * chunk is decoded as a whole, and its place worked out from its index alone. Runs in the
  * catalog itself only; no strings. What is compared with the reader.
  */
-#ifndef CKPTDB_TESTS_NAIVE_READER_H
-#define CKPTDB_TESTS_NAIVE_READER_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,5 +222,3 @@ static inline bool naive_element(struct naive *n, const uint64_t *index, uint8_t
     }
     return false;
 }
-
-#endif

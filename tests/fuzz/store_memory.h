@@ -9,8 +9,7 @@
  * that name is mounted, such a path is an ordinary path of the file system. Included by one file of
  * a program.
  */
-#ifndef CKPTDB_STORE_MEMORY_H
-#define CKPTDB_STORE_MEMORY_H
+#pragma once
 
 #include <errno.h>
 #include <limits.h>
@@ -292,5 +291,3 @@ static void memory_unmount(const char *name)
     }
     pthread_mutex_unlock(&memory_lock);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * bytes.h - bytes that tests and fuzz targets put together, and numbers by chance.
  */
-#ifndef CKPTDB_TESTS_BYTES_H
-#define CKPTDB_TESTS_BYTES_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,5 +56,3 @@ static inline uint64_t random_below(uint64_t n)
     random_state ^= random_state << 17;
     return random_state % n;
 }
-
-#endif

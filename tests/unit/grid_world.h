@@ -2,8 +2,7 @@
  * grid_world.h - arrays in chunks made at random, in files or in a list, with or without
  * shards, and what each of their elements is. For tests of the reader.
  */
-#ifndef CKPTDB_TESTS_GRID_WORLD_H
-#define CKPTDB_TESTS_GRID_WORLD_H
+#pragma once
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -440,5 +439,3 @@ static inline void world_random(struct world *w)
     dtype_nbytes(&w->t.dtype, w->t.elements, &w->t.nbytes);
     world_write(w);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * import_place.h - a folder of small files, a catalog beside it, and queries on the catalog; for
  * the tests of the import.
  */
-#ifndef CKPTDB_TESTS_IMPORT_PLACE_H
-#define CKPTDB_TESTS_IMPORT_PLACE_H
+#pragma once
 
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
@@ -167,5 +166,3 @@ static inline void expect_report(struct import_report r, const char *wanted)
 }
 
 static const struct import_options plain = {.jobs = 4};
-
-#endif

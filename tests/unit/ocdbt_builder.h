@@ -12,8 +12,7 @@
  *
  * What is put is taken as it comes: out of order or out of range is the test's affair.
  */
-#ifndef CKPTDB_TESTS_OCDBT_BUILDER_H
-#define CKPTDB_TESTS_OCDBT_BUILDER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -347,5 +346,3 @@ static inline void database_release(struct database *db)
         text_release(&db->files[i].bytes);
     text_release(&db->reports);
 }
-
-#endif

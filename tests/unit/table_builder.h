@@ -8,8 +8,7 @@
  *
  * Keys are taken as they come: out of order or twice is the test's affair.
  */
-#ifndef CKPTDB_TESTS_TABLE_BUILDER_H
-#define CKPTDB_TESTS_TABLE_BUILDER_H
+#pragma once
 
 #include "catalog/data/kernel/crc32c.h"
 #include "tests/unit/bytes.h"
@@ -123,5 +122,3 @@ static inline void table_release(struct table *t)
     text_release(&t->block);
     text_release(&t->index);
 }
-
-#endif

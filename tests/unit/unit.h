@@ -3,8 +3,7 @@
  *
  * The helpers assert that they worked, so that a test says only what it tests.
  */
-#ifndef CKPTDB_TESTS_UNIT_H
-#define CKPTDB_TESTS_UNIT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +18,9 @@
 #include "catalog/data/store/source.h"
 #include "catalog/db/sqlite.h"
 #include "tests/unit/bytes.h"
+
+/* A test that needs nothing of its setup. */
+#define TEST(name) static void name(__attribute__((unused)) void **state)
 
 /* --- files ------------------------------------------------------------------------------ */
 
@@ -139,5 +141,3 @@ static inline int64_t asked(sqlite3 *db, const char *sql)
     sqlite3_finalize(s);
     return value;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * No number in the file alone decides an allocation: buffers begin in proportion to the stored
  * bytes, and grow as decoding needs it, up to the size that the chain states.
  */
-#ifndef CKPTDB_BLOCK_H
-#define CKPTDB_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ bool block_decodable(const char *chain);
 /* The most memory that a decoder holds, beside the stored bytes and the `out_len` decoded
  * ones, after decoding `stored` bytes. UINT64_MAX: the chain makes no sense. */
 uint64_t block_memory(const char *chain, uint64_t stored, uint64_t out_len);
-
-#endif

@@ -1,6 +1,5 @@
 /* checksum.h - the checksums that are also used outside chains. */
-#ifndef CKPTDB_CHECKSUM_H
-#define CKPTDB_CHECKSUM_H
+#pragma once
 
 #include "catalog/base/bits.h"
 
@@ -9,5 +8,3 @@ uint32_t crc32_extend(uint32_t crc, const void *bytes, size_t len);
 
 /* Bob Jenkins' hashlittle() of May 2006 with the seed 0: HDF5 protects its metadata with it. */
 uint32_t jenkins_lookup3(struct bytes data);
-
-#endif

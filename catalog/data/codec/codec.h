@@ -47,8 +47,7 @@
  * A codec works on a source (open: bytes at any offset), on a block (all bytes in memory: block.h),
  * or on both. In a chain over sources each step works in whichever way it can.
  */
-#ifndef CKPTDB_CODEC_H
-#define CKPTDB_CODEC_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 
@@ -181,5 +180,3 @@ static inline uint64_t codec_take_bits(const uint8_t *at, uint64_t *bit, unsigne
     }
     return number;
 }
-
-#endif

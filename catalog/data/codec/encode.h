@@ -15,8 +15,7 @@
  *
  * One thread at a time. Needs the memory of what comes out of each of two steps.
  */
-#ifndef CKPTDB_ENCODE_H
-#define CKPTDB_ENCODE_H
+#pragma once
 
 #include "catalog/data/codec/codec.h"
 
@@ -27,5 +26,3 @@ struct encoder;
 enum status encoder_open(const char *chain, struct encoder **out, struct error *err);
 enum status encoder_run(struct encoder *, struct bytes in, struct bytes *out, struct error *err);
 void encoder_close(struct encoder *);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * lzma.h - what the two codecs of liblzma share: lzma.c (with a header), rawlzma.c (without).
  */
-#ifndef CKPTDB_LZMA_H
-#define CKPTDB_LZMA_H
+#pragma once
 
 #include "catalog/data/codec/shared_library.h"
 
@@ -11,5 +10,3 @@
  * for the end of the stream; if there is another byte of data instead, total_out is `room` + 1. */
 lzma_ret codec_lzma_run(const struct liblzma *, lzma_stream *z, struct bytes in, uint8_t *out,
                         size_t room, bool to_end);
-
-#endif

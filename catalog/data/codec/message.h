@@ -8,8 +8,7 @@
  *
  * Only the fields' heads are read. Groups, which nothing writes any more, are ERR_CORRUPT.
  */
-#ifndef CKPTDB_MESSAGE_H
-#define CKPTDB_MESSAGE_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 
@@ -33,5 +32,3 @@ struct message {
 
 struct message message_over(const struct source *);
 enum status message_next(struct message *, struct message_field *, struct error *);
-
-#endif

@@ -5,8 +5,7 @@
  * install (`err` NULL: no error is set). The error is ERR_IO, since it may pass: the
  * library can be installed. Any thread may call them at any time; a library stays loaded.
  */
-#ifndef CKPTDB_SHARED_LIBRARY_H
-#define CKPTDB_SHARED_LIBRARY_H
+#pragma once
 
 #include <blosc.h>
 #include <bzlib.h>
@@ -111,5 +110,3 @@ const struct liblzma *library_lzma(const struct codec_step *step, struct error *
 const struct libblosc *library_blosc(const struct codec_step *step, struct error *err);
 const struct libblosc2 *library_blosc2(const struct codec_step *step, struct error *err);
 const struct libaec *library_aec(const struct codec_step *step, struct error *err);
-
-#endif

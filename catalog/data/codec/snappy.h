@@ -5,8 +5,7 @@
  *   if (snappy_length(block, &len) && len <= LIMIT && (out = malloc(len)))
  *       ok = snappy_decode(block, out, len);
  */
-#ifndef CKPTDB_SNAPPY_H
-#define CKPTDB_SNAPPY_H
+#pragma once
 
 #include "catalog/base/bits.h"
 
@@ -17,5 +16,3 @@ bool snappy_length(struct bytes block, uint64_t *len);
 /* Decode into exactly `len` bytes, snappy_length()'s. False when the block is damaged; `out` is
  * then unspecified. */
 bool snappy_decode(struct bytes block, uint8_t *out, size_t len);
-
-#endif

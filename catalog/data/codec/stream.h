@@ -2,8 +2,7 @@
  * stream.h - a source that is decoded while it is read, for codecs with a streaming library: data
  * of any size takes a fixed amount of memory.
  */
-#ifndef CKPTDB_STREAM_H
-#define CKPTDB_STREAM_H
+#pragma once
 
 #include "catalog/data/codec/codec.h"
 
@@ -43,5 +42,3 @@ struct stream_codec {
 /* A source of `size` bytes: codec.open. */
 enum status stream_open(struct source *inner, const struct stream_codec *codec, uint64_t size,
                         struct source **out, struct error *err);
-
-#endif

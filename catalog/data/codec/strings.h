@@ -9,8 +9,7 @@
  *   strings:P<n>  HDF5: n bytes each, without trailing spaces
  *   strings:U<n>  NumPy text: n UCS-4 units each, little-endian; returned as UTF-8
  */
-#ifndef CKPTDB_STRINGS_H
-#define CKPTDB_STRINGS_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 
@@ -40,5 +39,3 @@ enum status strings_at(struct strings *, uint64_t index, struct bytes *out, stru
  * bytes of the strings. */
 enum status strings_tf_sum(const struct source *bytes, uint64_t count, uint32_t *sum,
                            struct error *err);
-
-#endif

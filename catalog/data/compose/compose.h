@@ -13,8 +13,7 @@
  * The view `conversion` writes recipes, and every function that reads a tensor by its id also takes
  * a recipe. Shapes and strides are worked out here; catalog/data/read/composed.c moves the bytes.
  */
-#ifndef CKPTDB_COMPOSE_H
-#define CKPTDB_COMPOSE_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/data/compose/view.h"
@@ -61,5 +60,3 @@ enum status compose_shape(const struct operation *join, uint64_t count, uint64_t
 /* Apply the operations after a join to its shape; changes *shape and *rank. ERR_ARGUMENT. */
 enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *rank,
                             struct error *err);
-
-#endif

@@ -17,8 +17,7 @@
  * Everything is float32, operation by operation as in PyTorch (product.h says how products are summed), and
  * the result is rounded once. It does not depend on the processor or on threads.
  */
-#ifndef CKPTDB_MERGE_RECIPE_H
-#define CKPTDB_MERGE_RECIPE_H
+#pragma once
 
 #include "catalog/data/compose/compose.h"
 
@@ -48,5 +47,3 @@ struct merging {
  * the text is no list of steps; ERR_UNSUPPORTED if its elements are no floating-point numbers. */
 enum status merge(const char *steps, const struct composer *, struct arena *arena,
                   struct stored_tensor *t, struct error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * schema/rules/README.md is their manual. Here they are only parsed; view.h applies them.
  * The text comes from users and may be anything.
  */
-#ifndef CKPTDB_OPERATION_H
-#define CKPTDB_OPERATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ void argument_read(struct argument *, const char *at, size_t len);
 
 /* The integers of a list argument; false if it is not a list of integers, or too long. */
 bool argument_integers(const struct argument *, int64_t out[OPERATION_LIST_MAX], unsigned *count);
-
-#endif

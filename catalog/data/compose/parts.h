@@ -6,8 +6,7 @@
  *                                    a join ["stack", 0] with key 3, and the operations before
  *                                    and after it
  */
-#ifndef CKPTDB_PARTS_H
-#define CKPTDB_PARTS_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/data/compose/shapes.h"
@@ -44,5 +43,3 @@ bool join_along(const char *join, const char *shape, uint64_t *size);
  * ERR_ARGUMENT. */
 void join_shape(const char *join, uint64_t count, const char *shape, const char *after,
                 struct text *out, struct error *err);
-
-#endif

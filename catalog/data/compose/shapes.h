@@ -2,8 +2,7 @@
  * shapes.h - what operations make of shapes and dtypes, before a byte is read. Shapes are text, "[2,3]";
  * NULL: not known.
  */
-#ifndef CKPTDB_SHAPES_H
-#define CKPTDB_SHAPES_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/data/compose/view.h"
@@ -26,5 +25,3 @@ const char *shapes_result(const char *dtype);
  * (NULL: any). ERR_ARGUMENT, ERR_UNSUPPORTED, ERR_MEMORY. */
 enum status shapes_after(const char *operations, const char *shape, const char *dtype,
                          struct text *out, struct error *err);
-
-#endif

@@ -11,8 +11,7 @@
  * A view is only numbers: they give the shapes of results before a byte is read, and gathers
  * (gather.h) when bytes are read.
  */
-#ifndef CKPTDB_VIEW_H
-#define CKPTDB_VIEW_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/data/compose/operation.h"
@@ -61,5 +60,3 @@ uint64_t view_elements(const struct view *);
 
 /* Whether the elements of the view are consecutive in the tensor. */
 bool view_is_run(const struct view *);
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Threads: everything here may be called from any number of them at once.
  */
-#ifndef CKPTDB_CONVERT_H
-#define CKPTDB_CONVERT_H
+#pragma once
 
 #include "catalog/base/error.h"
 #include "catalog/data/convert/ggml.h"
@@ -104,5 +103,3 @@ size_t element_print(const struct dtype *, const void *data, uint64_t index, cha
 
 /* For tests: run every conversion without vector instructions. */
 extern bool converter_scalar_only;
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The functions are free of branches, so that loops over them become vector code.
  */
-#ifndef CKPTDB_FLOAT_FORMAT_H
-#define CKPTDB_FLOAT_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -142,5 +141,3 @@ INLINE uint32_t e8m0_encode(uint32_t u)
     const uint32_t code = (u + 0x00400000 - (u < 0x00800000)) >> 23;
     return u == 0 || u > 0x7F800000 ? 0xFF : code;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Source: ggml's block layouts; the numbers agree with the Python package gguf.
  */
-#ifndef CKPTDB_GGML_H
-#define CKPTDB_GGML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ ggml_decode *ggml_decoder(const char *dtype);
 /* Whether all elements of these blocks are finite numbers, which their scales tell. False, too: its scales do
  * not tell. */
 bool ggml_finite(const struct dtype *, const uint8_t *blocks, uint64_t elements);
-
-#endif

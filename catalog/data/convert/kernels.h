@@ -7,8 +7,7 @@
  * i64_f64_odd, encode64_16. Every loop has one source text, loops.h, compiled twice: for any
  * machine, and for AVX2 with F16C.
  */
-#ifndef CKPTDB_KERNELS_H
-#define CKPTDB_KERNELS_H
+#pragma once
 
 #include "catalog/data/convert/convert.h"
 
@@ -54,5 +53,3 @@ struct kernel_set {
 
 extern const struct kernel_set kernels_plain;
 extern const struct kernel_set kernels_avx2; /* x86-64 only, for CPUs with both AVX2 and F16C */
-
-#endif

@@ -4,8 +4,7 @@
  * blocks, whoever wants that wants rounding, also to zero: only those count that their block makes infinite or
  * NaN, as float16 has no scale for it, or another of its numbers is not finite.
  */
-#ifndef CKPTDB_LOSS_H
-#define CKPTDB_LOSS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool loss_possible(const struct dtype *from, const struct dtype *to);
 /* Add what the conversion of `count` elements lost. */
 void loss_count(const struct dtype *from, const void *before, const struct dtype *to,
                 const void *after, uint64_t count, struct loss *);
-
-#endif

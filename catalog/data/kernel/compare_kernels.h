@@ -5,8 +5,7 @@
  * All variants are compiled from one text, compare_loops.h, whose sums have eight lanes: element i
  * goes to lane i mod 8, and lanes are added in order. So all agree to the bit.
  */
-#ifndef CKPTDB_COMPARE_KERNELS_H
-#define CKPTDB_COMPARE_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct compare_kernels {
 extern const struct compare_kernels compare_plain;
 /* x86-64 only; call them only if the CPU has these instructions. */
 extern const struct compare_kernels compare_avx2, compare_avx512;
-
-#endif

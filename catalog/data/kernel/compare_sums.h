@@ -7,8 +7,7 @@
  *   compare_floats(&block, &sums)
  *   compare_join(&all, &sums)
  */
-#ifndef CKPTDB_COMPARE_SUMS_H
-#define CKPTDB_COMPARE_SUMS_H
+#pragma once
 
 #include "catalog/data/kernel/compare_kernels.h"
 
@@ -37,5 +36,3 @@ void compare_join(struct compare_sums *, const struct compare_sums *);
 
 /* For tests: use the portable kernels only. */
 extern bool compare_scalar_only;
-
-#endif

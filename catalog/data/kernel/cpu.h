@@ -5,8 +5,7 @@
  * 2.33). The compiler's own __builtin_cpu_supports() asks again before main(), at 5 us a question on a
  * virtual machine: a twentieth of the time that `ckptdb diff` takes.
  */
-#ifndef CKPTDB_CPU_H
-#define CKPTDB_CPU_H
+#pragma once
 
 #ifdef __x86_64__
 
@@ -48,7 +47,5 @@ static inline bool cpu_has(unsigned feature)
 #            define CPU_HAS_F16C __builtin_cpu_supports("f16c")
 #        endif
 #    endif
-
-#endif
 
 #endif

@@ -7,8 +7,7 @@
  * Reflected polynomial 0x82F63B78, initial and final XOR with all ones (RFC 3720, B.4).
  * Uses the processor's CRC instructions if it has them.
  */
-#ifndef CKPTDB_CRC32C_H
-#define CKPTDB_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline uint32_t crc32c_unmask(uint32_t masked)
     uint32_t turned = masked - CRC32C_MASK_DELTA;
     return (turned >> 17) | (turned << 15);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * It finds copies. It proves nothing against somebody who means to make two tensors look alike.
  */
-#ifndef CKPTDB_DIGEST_H
-#define CKPTDB_DIGEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint64_t digest_block_count(uint64_t len);
 /* 32 lower-case hex digits and a NUL. */
 #define DIGEST_TEXT 33
 void digest_print(const struct digest_block *, char out[DIGEST_TEXT]);
-
-#endif

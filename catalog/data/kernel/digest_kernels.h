@@ -5,8 +5,7 @@
  * All variants are compiled from one text, digest_loops.h, and give the same digests: only the
  * width of xxhash's vectors differs.
  */
-#ifndef CKPTDB_DIGEST_KERNELS_H
-#define CKPTDB_DIGEST_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ extern const struct digest_kernels digest_avx2, digest_avx512;
 
 /* The fastest that this CPU can run. */
 const struct digest_kernels *digest_kernels(void);
-
-#endif

@@ -6,8 +6,7 @@
  * libraries below PyTorch sum up to some hundred terms, so that results are mostly the same to the bit. All
  * variants agree to the bit (without the instruction fmaf() is slow, but the same).
  */
-#ifndef CKPTDB_PRODUCT_H
-#define CKPTDB_PRODUCT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ typedef void product_row(const float *left, const float *right, size_t stride, s
 
 extern product_row product_plain;
 extern product_row product_avx2; /* x86-64 only; call it only if the CPU has these instructions */
-
-#endif

@@ -2,8 +2,7 @@
  * batch.h - one checkpoint as rows, on their way from an importer's thread to the one writer
  * (writer.h). Everything lives in the batch's arena; nothing in it knows SQLite.
  */
-#ifndef CKPTDB_BATCH_H
-#define CKPTDB_BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -170,5 +169,3 @@ struct batch {
     struct batch_file *passed; /* files that no format recognised, to be remembered */
     uint64_t passed_count;
 };
-
-#endif

@@ -13,8 +13,7 @@
  * so inserting or removing a tensor changes the block that it is in (or splits it, or joins it with
  * the next), and no other.
  */
-#ifndef CKPTDB_BLOCKS_H
-#define CKPTDB_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ struct blocks_side {
 
 /* All runs in the order of a, then those with tensors of b only; malloc'ed. NULL: no memory. */
 struct blocks_run *blocks_compare(struct blocks_side a, struct blocks_side b, size_t *count);
-
-#endif

@@ -6,8 +6,7 @@
  * A column of texts is checked as it lies in memory: the texts, a NUL after each, then the spans;
  * a column of numbers as int64_t.
  */
-#ifndef CKPTDB_CHECKS_H
-#define CKPTDB_CHECKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline uint32_t check_numbers(const int64_t *numbers, uint32_t count)
 {
     return crc32c_extend(0, numbers, count * sizeof(*numbers));
 }
-
-#endif

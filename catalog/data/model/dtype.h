@@ -7,8 +7,7 @@
  * datetime64[unit], timedelta64[unit]. Everything else that a file may say is kept by name as
  * "unknown(NAME)": it has no size, and is catalogued but not materialised.
  */
-#ifndef CKPTDB_DTYPE_H
-#define CKPTDB_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ unsigned dtype_swap_width(const struct dtype *d);
 
 /* Whether `parameters` counts this dtype's elements: all but string, variant, resource. */
 bool dtype_counts(const struct dtype *d);
-
-#endif

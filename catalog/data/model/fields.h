@@ -2,8 +2,7 @@
  * fields.h - the SHA-256 of a list of fields: what layouts, facts and blocks are known by (layout.c,
  * blocks.h). A file must not be able to pass for another: hence SHA-256, cut to 16 bytes.
  */
-#ifndef CKPTDB_FIELDS_H
-#define CKPTDB_FIELDS_H
+#pragma once
 
 #include <nettle/sha2.h>
 #include <string.h>
@@ -95,5 +94,3 @@ static inline void fields_end(struct fields *f, uint8_t out[FIELDS_DIGEST])
     sha256_digest(&f->sha, FIELDS_DIGEST, out);
     f->used = 0;
 }
-
-#endif

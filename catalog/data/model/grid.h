@@ -9,8 +9,7 @@
  *
  * Source: zarr version 2 and 3 specifications, sharding_indexed codec; TensorStore.
  */
-#ifndef CKPTDB_GRID_H
-#define CKPTDB_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -162,5 +161,3 @@ bool grid_pack(struct text *out, const struct grid *, unsigned rank);
 /* Everything but the text of codecs is checked; inline bytes point into the cursor's. */
 enum status grid_unpack(struct cursor *, const uint64_t *shape, unsigned rank, struct arena *,
                         struct grid *out, struct error *err);
-
-#endif

@@ -10,8 +10,7 @@
  *   each module of each depth: zigzag varint tensor (less the one before, of this depth), varint length, sum
  *   u32le   CRC-32C of these
  */
-#ifndef CKPTDB_MODULE_SUMS_H
-#define CKPTDB_MODULE_SUMS_H
+#pragma once
 
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
@@ -66,5 +65,3 @@ uint32_t module_characters(const char *text, size_t len);
 /* The components of the module that the first `length` characters of a name are: the character after them
  * separates. */
 uint32_t module_components(const char *name, size_t len, uint32_t length);
-
-#endif

@@ -5,8 +5,7 @@
  * dtypes, shapes) become one node called "layers.{0..31}". A module with only one child is shown
  * joined with it.
  */
-#ifndef CKPTDB_MODULE_TREE_H
-#define CKPTDB_MODULE_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ bool module_tree_modules(struct module_tree *,
                          void *context);
 bool module_tree_visit(struct module_tree *, void (*see)(void *, const struct module_visit *),
                        void *context);
-
-#endif

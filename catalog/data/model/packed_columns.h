@@ -10,8 +10,7 @@
  *   each:   varint row
  *   u32le   CRC-32C of these
  */
-#ifndef CKPTDB_PACKED_COLUMNS_H
-#define CKPTDB_PACKED_COLUMNS_H
+#pragma once
 
 #include "catalog/base/bits.h"
 #include "catalog/base/strmap.h"
@@ -54,5 +53,3 @@ struct packed_columns {
 enum packed_state { PACKED_GOOD, PACKED_DAMAGED, PACKED_NO_MEMORY };
 enum packed_state packed_columns_read(struct bytes packed, struct packed_columns *);
 void packed_columns_release(struct packed_columns *);
-
-#endif

@@ -5,8 +5,7 @@
  *   bool drop[2];
  *   slice_parse("-1, ::2", shape, 2, s, drop, err)   the last row, every second column
  */
-#ifndef CKPTDB_SLICE_H
-#define CKPTDB_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ uint64_t slice_elements(const struct ckptdb_slice *slices, unsigned rank);
 /* Where element `index` of a slice, in C order, is in the array of this shape, in C order. */
 uint64_t slice_position(const struct ckptdb_slice *slices, const uint64_t *shape, unsigned rank,
                         uint64_t index);
-
-#endif

@@ -7,8 +7,7 @@
  *   RUN/checkpoints/epoch=1-step=100.ckpt   step 100 of RUN
  *   RUN/gen_epoch_3.pt                      step 3 of RUN, row "gen_epoch"
  */
-#ifndef CKPTDB_STEP_H
-#define CKPTDB_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ unsigned step_model_rank(struct step_word item);
  * "checkpoint_-5", "tiny.checkpoint_0", "streaming_params_5". Fractions do not count. *run is what stands
  * before it: "tiny", or nothing. */
 bool step_of_checkpoint(const char *name, int64_t *step, struct step_word *run);
-
-#endif

@@ -34,8 +34,7 @@
  *                        {.file = 1, .stored = 24, .origin = at2, .shape = box,
  *                         .strides = (int64_t[]){1, 2}}};    a 2 x 3 box, Fortran order
  */
-#ifndef CKPTDB_TENSOR_H
-#define CKPTDB_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -188,5 +187,3 @@ bool shape_elements(const uint64_t *shape, unsigned rank, uint64_t *elements);
  * is left alone), or there is no memory (it is NULL). */
 bool shape_parse(const char *json, struct arena *arena, uint64_t **shape, unsigned *rank);
 bool shape_print(struct text *out, const uint64_t *shape, unsigned rank);
-
-#endif

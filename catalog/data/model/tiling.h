@@ -10,8 +10,7 @@
  * wrong answer has odds of about rank in 2^61, and no file can raise them: the check draws
  * random numbers.
  */
-#ifndef CKPTDB_TILING_H
-#define CKPTDB_TILING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct tiling tiling_of(const uint64_t *shape, unsigned rank);
 /* `origin` NULL: at 0. False if the box extends beyond the tensor. */
 bool tiling_add(struct tiling *, const uint64_t *origin, const uint64_t *box);
 bool tiling_complete(const struct tiling *);
-
-#endif

@@ -5,8 +5,7 @@
  * them, is as high as a row of chunks; where chunks are small, as several rows of them. A slice
  * of 100 x 1000 elements in chunks of 10 x 200: ten bands of 10 x 1000, each of 5 chunks.
  */
-#ifndef CKPTDB_BAND_H
-#define CKPTDB_BAND_H
+#pragma once
 
 #include "catalog/data/read/gather.h"
 
@@ -35,5 +34,3 @@ void band_cells(const struct ckptdb_slice *slices, const struct box *box, const 
 void band_cell(const struct band_cells *, uint64_t number, uint64_t *at);
 /* The lowest and the highest place along each axis. */
 void band_corners(const struct band_cells *, uint64_t *low, uint64_t *high);
-
-#endif

@@ -4,8 +4,7 @@
  * Reading in order costs no second pass; the read that reaches the end fails with
  * ERR_CHECKSUM if the sum is wrong. Reading in any other order verifies nothing.
  */
-#ifndef CKPTDB_CHECKED_H
-#define CKPTDB_CHECKED_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -31,5 +30,3 @@ enum status source_open_checked(struct source *inner, const struct checksum *, s
 void checksum_verify(const struct source *s, const struct checksum *, struct error *err);
 enum status checksum_wrong(const struct source *s, const struct checksum *, uint32_t found,
                            struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * chunks.h - where the chunks of a grid are stored: as files of a directory, as runs of files in
  * a list, or as entries in the index of a shard.
  */
-#ifndef CKPTDB_CHUNKS_H
-#define CKPTDB_CHUNKS_H
+#pragma once
 
 #include "catalog/data/model/tensor.h"
 #include "catalog/data/read/files.h"
@@ -36,5 +35,3 @@ bool chunks_from(const struct chunks *, const uint64_t *at, uint64_t *corner);
 
 /* "chunk [2,0]: " in front of an error's message. */
 void chunk_error(const struct chunks *, const uint64_t *at, struct error *err);
-
-#endif

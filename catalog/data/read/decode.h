@@ -4,8 +4,7 @@
  *
  * If several chunks fail, the lowest one's error is reported, whichever thread failed first.
  */
-#ifndef CKPTDB_DECODE_H
-#define CKPTDB_DECODE_H
+#pragma once
 
 #include "catalog/data/read/band.h"
 #include "catalog/data/read/grid_reader.h"
@@ -55,5 +54,3 @@ void decode_drop(struct decode_job *);
  * absent. Closing the stream releases the chunk. */
 enum status decode_to_stream(struct decode *, const struct ckptdb_slice *, const struct box *,
                              struct source **out, struct error *err);
-
-#endif

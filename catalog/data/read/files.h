@@ -2,8 +2,7 @@
  * files.h - the files of one tensor, checked to be the ones that were indexed; and the cache of what
  * outlives one tensor.
  */
-#ifndef CKPTDB_FILES_H
-#define CKPTDB_FILES_H
+#pragma once
 
 #include "catalog/data/model/tensor.h"
 #include "catalog/data/read/kept.h"
@@ -51,5 +50,3 @@ enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset, ui
 /* Decoded tensors, kept for the tensors that are composed of them: the layers cut out of one stacked
  * and compressed tensor are many tensors, but it should be decoded once. */
 struct kept_list *kept_tensors(struct file_cache *);
-
-#endif

@@ -5,8 +5,7 @@
  * those that continue each other are merged, long runs are read straight into place, and short
  * ones that lie close together are read through a small buffer.
  */
-#ifndef CKPTDB_GATHER_H
-#define CKPTDB_GATHER_H
+#pragma once
 
 #include "catalog/data/model/slice.h"
 #include "catalog/data/model/tensor.h"
@@ -68,5 +67,3 @@ struct part {
 /* What to copy from the part to memory that holds the box, packed. False: they do not overlap. */
 bool box_gather(const struct box *, const struct ckptdb_slice *slices, const struct part *,
                 struct gather *out);
-
-#endif

@@ -11,8 +11,7 @@
  * goes through a temporary file, or, where it is one chunk in C order, is decoded as a
  * stream; a chunk that is too large to be decoded in one go is decoded as a stream.
  */
-#ifndef CKPTDB_GRID_READER_H
-#define CKPTDB_GRID_READER_H
+#pragma once
 
 #include "catalog/data/model/slice.h"
 #include "catalog/data/model/tensor.h"
@@ -38,5 +37,3 @@ void grid_reader_close(struct grid_reader *);
  * reader owns it, and it is valid until the next call. One thread at a time. */
 enum status grid_reader_slice(struct grid_reader *, const struct ckptdb_slice *slices,
                               struct source **out, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * others. A list of them caches open files, another decoded tensors (files.h), a third the decoded
  * extents of one tensor (pool.c). Any number of threads.
  */
-#ifndef CKPTDB_KEPT_H
-#define CKPTDB_KEPT_H
+#pragma once
 
 #include <pthread.h>
 
@@ -40,5 +39,3 @@ typedef enum status kept_maker(const void *context, struct kept *k, struct error
 enum status kept_take(struct kept_list *, const struct kept_key *, kept_maker *make,
                       const void *context, struct kept **out, struct error *err);
 void kept_give(struct kept_list *, struct kept *); /* NULL: nothing */
-
-#endif

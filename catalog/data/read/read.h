@@ -5,8 +5,7 @@
  * them (byte order, Fortran order, compression, pieces) is undone here and only here. Files are
  * checked to be the ones that were indexed before their first byte is used.
  */
-#ifndef CKPTDB_READ_H
-#define CKPTDB_READ_H
+#pragma once
 
 #include "catalog/data/model/slice.h"
 #include "catalog/data/model/tensor.h"
@@ -67,5 +66,3 @@ uint64_t string_count(const struct string_table *);
 /* Bytes are valid until the next call or close. */
 enum status string_at(struct string_table *, uint64_t index, struct bytes *out, struct error *err);
 void string_table_close(struct string_table *);
-
-#endif

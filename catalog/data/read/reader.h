@@ -3,8 +3,7 @@
  * read_extents.c, grid_reader.c and composed.c (the kinds in readers.def, each with its operations),
  * pool.c (decoded extents), kept.c (what stays open), string_table.c (strings).
  */
-#ifndef CKPTDB_READER_H
-#define CKPTDB_READER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -147,5 +146,3 @@ uint64_t tiles_extent(const struct tiles *, uint64_t candidate);
 enum status string_grid_open(const struct stored_tensor *, struct file_cache *,
                              struct string_grid **out, struct error *err);
 void string_grid_close(struct string_grid *);
-
-#endif

@@ -10,8 +10,7 @@
  * Memory does not grow with the tensor. The last tensor_stream_next() has verified the checksums
  * that the file states of the extents, unless a slice was asked for.
  */
-#ifndef CKPTDB_TENSOR_STREAM_H
-#define CKPTDB_TENSOR_STREAM_H
+#pragma once
 
 #include "catalog/data/convert/convert.h"
 #include "catalog/data/read/read.h"
@@ -35,5 +34,3 @@ enum status tensor_stream_next(struct tensor_stream *, struct bytes *block, stru
 /* All blocks of a stream that was just opened, into tensor_stream_nbytes() bytes: without a copy on the way
  * where nothing is converted. */
 enum status tensor_stream_all(struct tensor_stream *, void *to, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Entries come in no particular order. A symbolic link is reported as its target, with `linked`
  * set. An entry that vanishes while the directory is read is skipped.
  */
-#ifndef CKPTDB_DIRECTORY_H
-#define CKPTDB_DIRECTORY_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 
@@ -39,5 +38,3 @@ enum status directory_list(const char *path, int flags, struct file_identity *ow
  * path_join() writes the text to `to`. "/" is a directory like any other. */
 size_t path_size(const char *directory, const char *name);
 char *path_join(char *to, const char *directory, const char *name);
-
-#endif

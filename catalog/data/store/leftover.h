@@ -7,8 +7,7 @@
  * The leading full stop and "tmp" mark it for people and for the importer. The process that writes
  * it holds a lock (flock) on it as long as it lives: one that can be locked is a leftover.
  */
-#ifndef CKPTDB_LEFTOVER_H
-#define CKPTDB_LEFTOVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void leftover_sweep(int directory);
 
 /* Remove a folder and its contents; symbolic links are not followed. */
 void leftover_remove(int directory, const char *name);
-
-#endif

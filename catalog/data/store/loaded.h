@@ -10,8 +10,7 @@
  *
  * Any thread may ask at any time; a library stays loaded.
  */
-#ifndef CKPTDB_LOADED_H
-#define CKPTDB_LOADED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct loaded_library {
  * is what needs it, for the message; `err` NULL: no error is set. */
 const void *loaded_library(struct loaded_library *, const char *user, const char *source,
                            uint64_t offset, struct error *err);
-
-#endif

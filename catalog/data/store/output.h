@@ -6,8 +6,7 @@
  * final one. output_commit() gives it the final name atomically, and without `replace` never
  * overwrites anything, even if that appeared at the last moment.
  */
-#ifndef CKPTDB_OUTPUT_H
-#define CKPTDB_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ enum status output_sync_name(struct output *, struct error *err);
 
 /* Free it; an uncommitted file disappears. Takes NULL. */
 void output_close(struct output *);
-
-#endif

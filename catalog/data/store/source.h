@@ -5,8 +5,7 @@
  * threads may read one source at once. Files, memory, and decoders of either
  * (catalog/data/codec/) are all sources; decoders stack.
  */
-#ifndef CKPTDB_SOURCE_H
-#define CKPTDB_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ enum status source_open_spill_within(struct source *inner, uint64_t memory, stru
  * which the source begins in the file; -1 if it is not a file. *offset is set in any case, to the
  * offset in the innermost source. */
 int source_descriptor(const struct source *s, uint64_t *offset);
-
-#endif

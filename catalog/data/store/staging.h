@@ -13,8 +13,7 @@
  *
  * At most 32 of the files are open at a time, however many there are.
  */
-#ifndef CKPTDB_STAGING_H
-#define CKPTDB_STAGING_H
+#pragma once
 
 #include "catalog/base/bits.h"
 #include "catalog/data/store/output.h"
@@ -66,5 +65,3 @@ enum status staging_sync_names(struct staging *, struct error *err);
 
 /* Free it; what was not committed disappears. Takes NULL. */
 void staging_close(struct staging *);
-
-#endif

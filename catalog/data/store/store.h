@@ -16,8 +16,7 @@
  * Where each request is a round trip, what was read is kept as long as one import runs (store_hold()), and
  * source_ops.expect says what may be read ahead.
  */
-#ifndef CKPTDB_STORE_H
-#define CKPTDB_STORE_H
+#pragma once
 
 #include "catalog/data/store/directory.h"
 #include "catalog/data/store/source.h"
@@ -70,5 +69,3 @@ bool path_is_whole(const char *name);
 
 /* The absolute path without links, "." and "..", malloc'ed. NULL and errno on failure. */
 char *path_resolve(const char *path);
-
-#endif

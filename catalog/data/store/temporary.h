@@ -3,8 +3,7 @@
  *
  * `what` is the name of the source that needs it, for messages.
  */
-#ifndef CKPTDB_TEMPORARY_H
-#define CKPTDB_TEMPORARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ enum status temporary_write(int fd, uint64_t offset, const void *bytes, size_t l
                             const char *what, struct error *err);
 enum status temporary_read(int fd, uint64_t offset, void *dst, size_t len, const char *what,
                            struct error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Once *err is set, the functions here do nothing.
  */
-#ifndef CKPTDB_WRITE_ROWS_H
-#define CKPTDB_WRITE_ROWS_H
+#pragma once
 
 #include <time.h>
 
@@ -130,5 +129,3 @@ void write_renewed(struct writer *, int64_t checkpoint, struct error *err);
 enum status write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
 /* Find or write the row of a batch's facts; -1 on failure. */
 int64_t write_meta(struct writer *, const struct batch *, struct error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * then, always between checkpoints, and runs in WAL mode, so that others can read, once there
  * is something to read.
  */
-#ifndef CKPTDB_WRITER_H
-#define CKPTDB_WRITER_H
+#pragma once
 
 #include "catalog/data/model/batch.h"
 
@@ -50,5 +49,3 @@ void writer_abort(struct writer *);
 
 /* Drop the layouts and facts that no checkpoint uses any more, which writer_close() does by itself. */
 enum status writer_drop_orphans(struct sqlite3 *, struct error *err);
-
-#endif

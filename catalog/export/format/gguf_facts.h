@@ -4,8 +4,7 @@
  * A type is stated as u8 i8 u16 i16 u32 i32 f32 bool str u64 i64 f64 (or as NumPy does), and an array of
  * it by [] after it, whose value is then JSON.
  */
-#ifndef CKPTDB_GGUF_FACTS_H
-#define CKPTDB_GGUF_FACTS_H
+#pragma once
 
 #include "catalog/db/statement.h"
 #include "catalog/export/export.h"
@@ -24,5 +23,3 @@ bool gguf_rope_factors(const float how[6], struct text *out);
 /* As exporter.describe(). */
 enum status gguf_describe(const struct export_subject *, struct arena *,
                           struct export_description *out, struct error *err);
-
-#endif

@@ -23,8 +23,7 @@
  *
  * Source: ggml's gguf.cpp and the format's text; what readers refuse is measured, not read.
  */
-#ifndef CKPTDB_GGUF_HEADER_H
-#define CKPTDB_GGUF_HEADER_H
+#pragma once
 
 #include "catalog/base/cursor.h"
 #include "catalog/base/error.h"
@@ -125,5 +124,3 @@ bool gguf_negative(const struct gguf_value *);
 
 /* A value as JSON, arrays on one line. Numbers that JSON lacks become null. */
 bool gguf_json(const struct gguf *, const struct gguf_value *, struct text *out);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Source: HDF5 File Format Specification 3.0, section IV.A.
  */
-#ifndef CKPTDB_HDF5_HEADER_H
-#define CKPTDB_HDF5_HEADER_H
+#pragma once
 
 #include "catalog/export/export.h"
 
@@ -49,5 +48,3 @@ void hdf5_header_release(struct hdf5_header *);
 
 /* The heap that hdf5_attribute() is about. */
 void hdf5_global_heap(struct text *out, const char *value, size_t len);
-
-#endif

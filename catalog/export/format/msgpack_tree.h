@@ -16,8 +16,7 @@
  * Sources: flax/serialization.py, _ndarray_to_bytes; the msgpack specification. Flax writes
  * arrays above 1 GiB in pieces, but also reads them whole.
  */
-#ifndef CKPTDB_MSGPACK_TREE_H
-#define CKPTDB_MSGPACK_TREE_H
+#pragma once
 
 #include "catalog/export/export_layout.h"
 
@@ -48,5 +47,3 @@ bool msgpack_has_dtype(const struct dtype *);
 bool msgpack_holds_name(const char *name, struct text *why);
 /* What an array can be (struct exporter, `holds`). */
 bool msgpack_holds(const struct export_tensor *t, struct text *why, const char **instead);
-
-#endif

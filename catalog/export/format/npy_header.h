@@ -1,8 +1,7 @@
 /*
  * npy_header.h - the header that makes raw elements a .npy file.
  */
-#ifndef CKPTDB_NPY_HEADER_H
-#define CKPTDB_NPY_HEADER_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/data/model/dtype.h"
@@ -24,5 +23,3 @@ bool export_numpy_holds(const struct export_tensor *, struct text *why, const ch
 /* Say which of them NumPy alone will not know for numbers. */
 struct export_layout;
 void export_numpy_warn(const struct export_layout *);
-
-#endif

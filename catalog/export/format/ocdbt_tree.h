@@ -9,8 +9,7 @@
  *
  * Source: TensorStore's kvstore/ocdbt/format (btree.rst, manifest.rst). Nodes are not compressed.
  */
-#ifndef CKPTDB_OCDBT_TREE_H
-#define CKPTDB_OCDBT_TREE_H
+#pragma once
 
 #include "catalog/export/export_layout.h"
 
@@ -25,5 +24,3 @@ struct ocdbt_tree {
 void ocdbt_add(struct ocdbt_tree *, const char *key, const void *value, size_t len);
 void ocdbt_add_range(struct ocdbt_tree *, const char *key, uint64_t offset, uint64_t len);
 void ocdbt_finish(struct ocdbt_tree *);
-
-#endif

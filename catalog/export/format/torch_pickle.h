@@ -10,8 +10,7 @@
  *
  * Source: torch/_utils.py, torch/_tensor.py, and torch/_weights_only_unpickler.py for what it allows.
  */
-#ifndef CKPTDB_TORCH_PICKLE_H
-#define CKPTDB_TORCH_PICKLE_H
+#pragma once
 
 #include "catalog/export/export.h"
 
@@ -42,5 +41,3 @@ void torch_pickle_tensor(struct torch_pickle *, const struct export_tensor *, ui
 
 /* What formats of PyTorch can hold (struct exporter, `holds`). */
 bool export_torch_holds(const struct export_tensor *, struct text *why, const char **instead);
-
-#endif

@@ -2,8 +2,7 @@
  * zarr_folder.h - arrays as T5X and Orbax keep them: a folder of zarr 2 for each, "a.b.kernel" for a/b/kernel,
  * whose chunks are files.
  */
-#ifndef CKPTDB_ZARR_FOLDER_H
-#define CKPTDB_ZARR_FOLDER_H
+#pragma once
 
 #include "catalog/export/export_layout.h"
 #include "catalog/export/format/zarr_node.h"
@@ -26,5 +25,3 @@ void zarr_folder_piece(const struct zarr_how *, const struct export_tensor *, ui
                        struct text *out);
 void zarr_chunk_key(const struct zarr_how *, const struct export_tensor *, uint64_t piece,
                     struct text *out);
-
-#endif

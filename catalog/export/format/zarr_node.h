@@ -1,8 +1,7 @@
 /*
  * zarr_node.h - a node of a zarr hierarchy, as versions 2 and 3 describe it in JSON.
  */
-#ifndef CKPTDB_ZARR_NODE_H
-#define CKPTDB_ZARR_NODE_H
+#pragma once
 
 #include "catalog/export/export.h"
 
@@ -40,5 +39,3 @@ void zarr_chain(const struct zarr_how *, const struct dtype *, struct text *out)
 void zarr_array(const struct zarr_how *, struct export_tensor *, const char *const *attributes,
                 struct text *out);
 void zarr_attributes(const char *const *attributes, struct text *out);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * The date is always 1980-01-01, so that equal content gives equal files.
  */
-#ifndef CKPTDB_ZIP_LAYOUT_H
-#define CKPTDB_ZIP_LAYOUT_H
+#pragma once
 
 #include "catalog/export/export_layout.h"
 
@@ -30,5 +29,3 @@ void zip_member(struct zip_layout *, const char *name, struct bytes lead, struct
 
 /* The directory, and the end of the file. */
 void zip_finish(struct zip_layout *);
-
-#endif

@@ -11,8 +11,7 @@
  * rows become a struct ruleset, and the other way round, in catalog/sql/rules_store.h, which also
  * runs files of SQL.
  */
-#ifndef CKPTDB_FORM_H
-#define CKPTDB_FORM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -70,5 +69,3 @@ void form_cannot(struct error *, const char *form, const char *fmt, ...) PRINTF_
 
 /* Refuse to write a set as an object whose keys are the patterns: two rules have the same one. */
 void form_check_keys(const struct ruleset *, struct error *);
-
-#endif

@@ -8,8 +8,7 @@
  * their number: varying numbers become groups (drafts_make), equal tails become one group
  * (drafts_widen), and texts in which drafts differ become choices and tables (drafts_merge).
  */
-#ifndef CKPTDB_DRAFT_H
-#define CKPTDB_DRAFT_H
+#pragma once
 
 #include "catalog/maps/infer/infer.h"
 #include "catalog/maps/infer/token.h"
@@ -79,5 +78,3 @@ struct draft_place {
 
 /* Sort by key, so that places with the same key are neighbours. */
 void draft_places_sort(struct draft_place *, size_t count);
-
-#endif

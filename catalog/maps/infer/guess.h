@@ -1,8 +1,7 @@
 /*
  * guess.h - shared by guess.c and fuse.c: the words of names, and tensors grouped as layers.
  */
-#ifndef CKPTDB_GUESS_H
-#define CKPTDB_GUESS_H
+#pragma once
 
 #include "catalog/maps/infer/infer.h"
 
@@ -61,5 +60,3 @@ static inline const struct infer_tensor *guess_layer(const struct guessing *g, b
  * tensor's name says so (qkv, gate_up). False: no memory.
  */
 bool guess_fused(struct guessing *, bool named);
-
-#endif

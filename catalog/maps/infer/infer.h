@@ -7,8 +7,7 @@
  *
  * All results live in the task's arena. One thread at a time.
  */
-#ifndef CKPTDB_INFER_H
-#define CKPTDB_INFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ bool infer_words_add(struct infer_words *, const char *name); /* false: no memor
 double infer_likeness(const struct infer_words *words, const char *a, const char *b);
 /* Compare names with their numbers as numbers: 2 comes before 10. */
 int infer_name_order(const char *a, const char *b);
-
-#endif

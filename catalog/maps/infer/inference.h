@@ -2,8 +2,7 @@
  * inference.h - the inside of infer_rules(): draft_rules.c writes the rules, proof.c runs them over the
  * names that they were made from.
  */
-#ifndef CKPTDB_INFERENCE_H
-#define CKPTDB_INFERENCE_H
+#pragma once
 
 #include "catalog/maps/infer/draft.h"
 #include "catalog/maps/map/ruleset.h"
@@ -36,5 +35,3 @@ bool infer_labels_count(const char *const *label, size_t count, unsigned long *f
 /* Mark the items that the rules get wrong, and count them. If all are right, remove rules that
  * decide no name, because a name's own rule comes before them. */
 size_t infer_try_rules(struct inference *, bool *wrong);
-
-#endif

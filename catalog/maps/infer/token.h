@@ -5,8 +5,7 @@
  *
  * Equal texts have equal ids, so comparing tokens is comparing numbers.
  */
-#ifndef CKPTDB_TOKEN_H
-#define CKPTDB_TOKEN_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/error.h"
@@ -65,5 +64,3 @@ static inline bool token_same(const struct token *a, const struct token *b)
 {
     return a->kind == b->kind && a->id == b->id && a->group == b->group;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *   pairing.c     orders of axes; notes a pair
  *   transform.c   runs the others
  */
-#ifndef CKPTDB_TRANSFORM_H
-#define CKPTDB_TRANSFORM_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "catalog/maps/infer/infer.h"
@@ -77,5 +76,3 @@ void order_put(struct text *, const unsigned *axis, unsigned rank);
  * side. */
 void transform_alone(struct transforms *, uint32_t *class);
 void transform_pieces(struct transforms *, bool of_b, uint32_t *class);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Everything that a settler makes lives in the arena of its task. One thread at a time.
  */
-#ifndef CKPTDB_DIALECT_H
-#define CKPTDB_DIALECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -221,5 +220,3 @@ const char *map_dtype(const struct map_match *, const struct map_leaf *);
 /* Apply the operations to the row's shape; if that is not possible, the row becomes an error.
  * `dtype` is the stored tensor's. */
 void map_operate(struct map_task *, struct map_row *, const char *dtype);
-
-#endif

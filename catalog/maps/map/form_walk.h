@@ -2,8 +2,7 @@
  * form_walk.h - the JSON of map files and of rule sets, as the texts that it is made of: what a set keeps
  * of a value is the value as it was written.
  */
-#ifndef CKPTDB_FORM_WALK_H
-#define CKPTDB_FORM_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool form_has_nul(const char *json, size_t len);
 
 /* Whether a JSON text is there and no empty list. */
 bool form_has(const char *list);
-
-#endif

@@ -3,8 +3,7 @@
  * paths looked up in them (kauldron_node.c), the names that rules take (kauldron_rule.c), and where
  * rules write (kauldron_write.c).
  */
-#ifndef CKPTDB_KAULDRON_PRIVATE_H
-#define CKPTDB_KAULDRON_PRIVATE_H
+#pragma once
 
 #include "catalog/maps/map/dialect.h"
 #include "catalog/maps/map/kontext.h"
@@ -133,5 +132,3 @@ bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text n
 /* --- kauldron_write.c -------------------------------------------------------------------- */
 
 bool kauldron_read_entries(struct loader *l);
-
-#endif

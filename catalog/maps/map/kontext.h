@@ -9,8 +9,7 @@
  * Spaces and tabs between tokens mean nothing. Other literals that kontext takes (floats, bytes,
  * tuples) name nothing a checkpoint holds: they are an error here.
  */
-#ifndef CKPTDB_KONTEXT_H
-#define CKPTDB_KONTEXT_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/text.h"
@@ -54,5 +53,3 @@ void kontext_print_name(const char *name, size_t len, struct text *out);
 
 /* Append a regular expression for the printed paths that the path, as a pattern, selects. */
 void kontext_filter(const struct kontext *, struct text *out);
-
-#endif

@@ -11,8 +11,7 @@
  * Patterns and templates compile when first tried, so one that is never tried is not an error.
  * schema/rules/README.md is the manual of steps. Not for more than one thread at a time.
  */
-#ifndef CKPTDB_RULES_H
-#define CKPTDB_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const cha
 /* The first fault of any rule, tried or not: "Type: text", with the rule's ord and its part that is
  * wrong ("pattern"). NULL: all compile. */
 const char *rules_fault(struct rules *, int64_t *ord, const char **what);
-
-#endif

@@ -3,8 +3,7 @@
  * those that could match a name, rule_template.c expands templates, rule_step.c runs the steps that
  * compute further groups, and the operations.
  */
-#ifndef CKPTDB_RULES_PRIVATE_H
-#define CKPTDB_RULES_PRIVATE_H
+#pragma once
 
 #include <string.h>
 
@@ -247,5 +246,3 @@ static inline void rules_append(struct text *t, struct run run)
 bool rules_run_step(struct rules *, struct rule *, size_t at);
 bool rules_run_ops(struct rules *, struct rule *);
 bool rules_compile_sub(struct rules *, struct step *);
-
-#endif

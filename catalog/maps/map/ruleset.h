@@ -1,8 +1,7 @@
 /*
  * ruleset.h - a rule set as it is stored: the rows of `ruleset` and `rule` as structs.
  */
-#ifndef CKPTDB_RULESET_H
-#define CKPTDB_RULESET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ enum status ruleset_check_options(const char *dialect, const char *options, bool
 /* Whether dialect, options and every rule make sense: patterns and templates compile, groups and
  * steps exist, operations are known. ERR_ARGUMENT names the rule and the position. */
 enum status ruleset_check(const struct ruleset *, struct error *);
-
-#endif

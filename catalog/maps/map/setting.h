@@ -21,8 +21,7 @@
  * A rule set bound to settings travels through SQL as a text, setting_bind(), which every function
  * takes in place of the set's name.
  */
-#ifndef CKPTDB_SETTING_H
-#define CKPTDB_SETTING_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/cursor.h"
@@ -61,5 +60,3 @@ bool setting_bind(struct text *out, const char *ruleset, const struct settings *
 /* The set's name, and its settings where `bound` has any (out->count is 0 where not). NULL: no
  * memory. */
 const char *setting_unbind(const char *bound, struct arena *, struct settings *out);
-
-#endif

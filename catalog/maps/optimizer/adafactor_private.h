@@ -2,8 +2,7 @@
  * adafactor_private.h - shared by the files of adafactor.c: the parts that a spec describes
  * (adafactor_spec.c), and how they are checked (adafactor_parts.c).
  */
-#ifndef CKPTDB_ADAFACTOR_PRIVATE_H
-#define CKPTDB_ADAFACTOR_PRIVATE_H
+#pragma once
 
 #include "catalog/maps/optimizer/engine.h"
 
@@ -75,5 +74,3 @@ void adafactor_check_overlap(struct adafactor *a);
 /* The rule that follows from a parameter's axes. */
 struct rule adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes);
 void adafactor_check_axes(struct adafactor *a);
-
-#endif

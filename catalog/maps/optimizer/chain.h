@@ -4,8 +4,7 @@
  *
  *   1/count, 1/mu/…, 1/nu/…, 3/count     identity, scale_by_adam, identity, scale_by_schedule
  */
-#ifndef CKPTDB_CHAIN_H
-#define CKPTDB_CHAIN_H
+#pragma once
 
 #include "catalog/maps/optimizer/state_layout.h"
 
@@ -19,5 +18,3 @@ struct optimizer_chain {
  * whose `err` gets a failure. */
 enum status optimizer_chain_of(const struct optimizer_place *, const struct optimizer_tables *,
                                struct arena *, struct optimizer_chain *out);
-
-#endif

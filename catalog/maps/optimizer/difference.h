@@ -2,8 +2,7 @@
  * difference.h - how the state that a checkpoint holds differs from the state that an optimizer would
  * keep for its parameters.
  */
-#ifndef CKPTDB_DIFFERENCE_H
-#define CKPTDB_DIFFERENCE_H
+#pragma once
 
 #include "catalog/maps/optimizer/optimizer.h"
 
@@ -59,5 +58,3 @@ enum status optimizer_compare(const struct optimizer_rows *wanted,
 bool optimizer_difference_name(const struct optimizer_difference *, struct text *out);
 bool optimizer_difference_expected(const struct optimizer_difference *, struct text *out);
 bool optimizer_difference_found(const struct optimizer_difference *, struct text *out);
-
-#endif

@@ -3,8 +3,7 @@
  * (arena.h): the first is in run->err, and what is answered after it means nothing. An error in a
  * spec is a row, not a failure.
  */
-#ifndef CKPTDB_ENGINE_H
-#define CKPTDB_ENGINE_H
+#pragma once
 
 #include "catalog/base/json.h"
 #include "catalog/base/strmap.h"
@@ -89,5 +88,3 @@ void optax_state(struct run *);
 void optax_faults(struct run *, const struct json_value *tx);
 /* Add faults for what it refuses with these parameters. */
 void optax_late_faults(struct run *, const struct json_value *tx, const struct members *);
-
-#endif

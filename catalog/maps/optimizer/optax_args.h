@@ -1,7 +1,6 @@
 /* optax_args.h - the arguments of Optax's functions, and the small language of the tables
  * (optimizer.h). */
-#ifndef CKPTDB_OPTAX_ARGS_H
-#define CKPTDB_OPTAX_ARGS_H
+#pragma once
 
 #include "catalog/maps/optimizer/engine.h"
 
@@ -35,5 +34,3 @@ bool args_when(const struct args *, const char *when, size_t len);
  * optimizer's, renamed where the chain says so. Advances *chain. */
 const struct optax_function *chain_next(struct run *, const char **chain, const struct args *args,
                                         struct args *out);
-
-#endif

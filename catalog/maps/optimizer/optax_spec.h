@@ -1,6 +1,5 @@
 /* optax_spec.h - the forms of an Optax spec, and the transformations nested in each. */
-#ifndef CKPTDB_OPTAX_SPEC_H
-#define CKPTDB_OPTAX_SPEC_H
+#pragma once
 
 #include "catalog/maps/optimizer/engine.h"
 
@@ -33,5 +32,3 @@ struct child {
 /* The next child; false at the end. Start with *at NULL and *place 0. */
 bool next_child(struct run *, const struct json_value *tx, const struct json_value **at,
                 size_t *place, struct child *out);
-
-#endif

@@ -15,8 +15,7 @@
  * arena's `err`, which must be set (arena.h).
  * schema/optimizers.md is the manual of specs, schema/50_optimizer.sql has the tables.
  */
-#ifndef CKPTDB_OPTIMIZER_H
-#define CKPTDB_OPTIMIZER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -124,5 +123,3 @@ enum status optimizer_state(struct bytes spec, const struct optimizer_params *,
  * in digits, with a parameter or an error. */
 void optimizer_filter(struct bytes filters, const struct optimizer_params *,
                       struct optimizer_rows *out);
-
-#endif

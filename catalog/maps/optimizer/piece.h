@@ -1,6 +1,5 @@
 /* piece.h - names of leaves, taken apart at each '/'. */
-#ifndef CKPTDB_PIECE_H
-#define CKPTDB_PIECE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ struct piece piece_first(struct piece path);
 struct piece piece_after(struct piece path, struct piece first);
 /* The rest of a name below `folder`; at NULL: it is not in it. */
 struct piece piece_below(struct piece name, struct piece folder);
-
-#endif

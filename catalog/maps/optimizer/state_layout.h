@@ -10,8 +10,7 @@
  * entered: each state inside, for multi_transform one per label, becomes a place of its own. A
  * chain of more links than are looked at is a place with an error.
  */
-#ifndef CKPTDB_STATE_LAYOUT_H
-#define CKPTDB_STATE_LAYOUT_H
+#pragma once
 
 #include "catalog/maps/optimizer/difference.h"
 
@@ -36,5 +35,3 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
                                   const struct optimizer_params *t5x_params,
                                   const struct optimizer_tables *, struct optimizer_layout *out);
 void optimizer_release_layout(struct optimizer_layout *);
-
-#endif

@@ -8,8 +8,7 @@
  * Each reads from `in` and writes the pattern for PCRE2 to `out`. There is no syntax tree: a
  * stack of open groups keeps what a quantifier would repeat and the width of everything.
  */
-#ifndef CKPTDB_PYREADER_H
-#define CKPTDB_PYREADER_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/maps/regex/pysyntax.h"
@@ -173,5 +172,3 @@ void pygroup_close(struct pyreader *, struct token);
 void pygroup_refer(struct pyreader *, uint32_t group, size_t pos);
 /* The checks at the end of the pattern. */
 void pygroup_check(struct pyreader *);
-
-#endif

@@ -15,8 +15,7 @@
  *     match the empty string, or tested by a condition inside themselves, as in
  *     (a|(?(1)b)c)*, may report another span.
  */
-#ifndef CKPTDB_PYSYNTAX_H
-#define CKPTDB_PYSYNTAX_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
@@ -42,5 +41,3 @@ struct pysyntax_keys {
 enum status pysyntax_read(const char *pattern, size_t len, const struct pysyntax_keys *keys,
                           struct pysyntax *out, struct error *err);
 void pysyntax_release(struct pysyntax *);
-
-#endif

@@ -2,8 +2,7 @@
  * pytext.h - functions of Python's str and int on which the errors and the group names of `re`
  * depend. All text here is valid UTF-8.
  */
-#ifndef CKPTDB_PYTEXT_H
-#define CKPTDB_PYTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool pytext_int(const char *at, size_t len, struct text *out);
 
 /* Append repr(text). */
 bool pytext_repr(struct text *out, const char *at, size_t len);
-
-#endif

@@ -5,8 +5,7 @@
  * The first error stays in *err, so callers may continue and check once. Positions count code
  * points from 0.
  */
-#ifndef CKPTDB_PYTOKEN_H
-#define CKPTDB_PYTOKEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ uint32_t escape_control(uint32_t letter);
 #define DIGITS     "0123456789"
 #define OCT_DIGITS "01234567"
 #define HEX_DIGITS "0123456789abcdefABCDEF"
-
-#endif

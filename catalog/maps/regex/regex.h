@@ -6,8 +6,7 @@
  * Python's own text ("missing ), unterminated subpattern at position 0"). Independent of
  * SQLite. A struct regex may be used by one thread at a time.
  */
-#ifndef CKPTDB_REGEX_H
-#define CKPTDB_REGEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ bool template_expand(const struct template *, const struct regex *re, const char
  * error. */
 int regex_replace(struct regex *, const struct template *, const char *text, size_t len,
                   struct text *out, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * rename.h - renaming in passing: re.sub of one pattern after the other, in names.
  */
-#ifndef CKPTDB_RENAME_H
-#define CKPTDB_RENAME_H
+#pragma once
 
 #include "catalog/maps/regex/regex.h"
 
@@ -26,5 +25,3 @@ void renames_release(struct renames *);
 /* Append what one makes of a name. ERR_ARGUMENT: no name, for it holds a NUL. */
 enum status rename_one(const struct rename *, const char *name, size_t len, struct text *out,
                        struct error *err);
-
-#endif

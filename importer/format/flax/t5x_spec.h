@@ -2,8 +2,7 @@
  * t5x_spec.h - the TensorStore spec, a map, that T5X writes in place of an array stored in a
  * folder of its own. t5x_spec.c describes the layout.
  */
-#ifndef CKPTDB_T5X_SPEC_H
-#define CKPTDB_T5X_SPEC_H
+#pragma once
 
 #include "importer/container/msgpack.h"
 
@@ -33,5 +32,3 @@ void t5x_spec_release(struct t5x_spec *);
 /* *out: the path of the spec's folder, relative to the checkpoint's; NULL: there is no path, or it is
  * not safe to follow. `last`: only its last component. False: no memory. */
 bool t5x_spec_folder(const struct t5x_spec *, bool last, struct arena *, char **out);
-
-#endif

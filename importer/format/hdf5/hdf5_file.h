@@ -23,8 +23,7 @@
  * Source: "HDF5 File Format Specification", versions 1.1 to 4.0; files of h5py 3 and HDF5 1.8
  * to 2.0.
  */
-#ifndef CKPTDB_HDF5_FILE_H
-#define CKPTDB_HDF5_FILE_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
@@ -222,5 +221,3 @@ bool hdf5_attributes(struct hdf5 *, const struct hdf5_object *, struct arena *,
 
 /* The text of an element of HDF5_VLEN_TEXT (16 bytes with addresses of 8) or HDF5_TEXT. */
 bool hdf5_text(struct hdf5 *, const struct hdf5_type *, struct bytes element, struct bytes *out);
-
-#endif

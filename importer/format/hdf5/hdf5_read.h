@@ -8,8 +8,7 @@
  *
  * Addresses count from hdf5.base. All numbers are little-endian.
  */
-#ifndef CKPTDB_HDF5_READ_H
-#define CKPTDB_HDF5_READ_H
+#pragma once
 
 #include "catalog/base/cursor.h"
 #include "importer/format/hdf5/hdf5_file.h"
@@ -137,5 +136,3 @@ bool hdf5_message_fetch(struct hdf5 *, struct hdf5_message *m, struct arena *);
 
 bool hdf5_type_parse(struct hdf5 *, struct cursor *, struct arena *, struct hdf5_type *);
 bool hdf5_space_parse(struct hdf5 *, struct cursor *, struct hdf5_space *);
-
-#endif

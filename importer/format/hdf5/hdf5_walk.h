@@ -13,8 +13,7 @@
  * hdf5_walk.c walks the groups, hdf5_tensor.c describes a dataset, hdf5_codec.c turns its filters
  * into a codec chain, hdf5_text.c reads variable-length strings, hdf5_facts.c attributes.
  */
-#ifndef CKPTDB_HDF5_WALK_H
-#define CKPTDB_HDF5_WALK_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "importer/format/hdf5/hdf5_file.h"
@@ -66,5 +65,3 @@ bool hdf5_chain(const struct hdf5_dataset *, uint32_t skipped, bool whole, bool 
 
 /* Gather the values of a dataset of variable-length strings, encoded as codec "strings:vlen". */
 struct bytes hdf5_tree_strings(struct hdf5_tree *, const struct hdf5_dataset *, uint64_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * jax_tree.h - `pytreedef.json`: the tree and the leaves of a pytree that JAX has serialised.
  */
-#ifndef CKPTDB_JAX_TREE_H
-#define CKPTDB_JAX_TREE_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
@@ -32,5 +31,3 @@ struct jax_tree {
 /* Everything lives in the arena, which reports to `err`. */
 enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
                            struct jax_tree *out, struct error *err);
-
-#endif

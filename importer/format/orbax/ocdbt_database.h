@@ -17,8 +17,7 @@
  * and are checked: relative, without "..", ".", empty components, NUL and backslash. They are
  * numbered in the order met, from 0, so that a caller keeps what it knows of them in an array.
  */
-#ifndef CKPTDB_OCDBT_DATABASE_H
-#define CKPTDB_OCDBT_DATABASE_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 
@@ -63,5 +62,3 @@ enum status ocdbt_value(struct ocdbt *, const struct ocdbt_entry *, uint64_t lim
                         struct bytes *out, struct error *err);
 
 void ocdbt_close(struct ocdbt *);
-
-#endif

@@ -2,8 +2,7 @@
  * ocdbt_files.h - the inside of ocdbt_database.h: the files of a database by number (ocdbt_files.c),
  * and the manifest (ocdbt_manifest.c). Nodes and the walk over them are in ocdbt_database.c.
  */
-#ifndef CKPTDB_OCDBT_FILES_H
-#define CKPTDB_OCDBT_FILES_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
@@ -69,5 +68,3 @@ struct ocdbt_manifest_read {
 };
 enum status ocdbt_manifest_read(struct ocdbt_store *, struct ocdbt_manifest_read *out,
                                 struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * ocdbt_inflate.h - decode the body of an OCDBT frame, whose decoded length is not stored.
  */
-#ifndef CKPTDB_OCDBT_INFLATE_H
-#define CKPTDB_OCDBT_INFLATE_H
+#pragma once
 
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
@@ -26,5 +25,3 @@ struct inflater {
 enum status ocdbt_inflate(struct inflater *, struct bytes packed, uint64_t most,
                           struct ocdbt_place at, struct buffer *out, struct error *err);
 void inflater_release(struct inflater *);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Parsers that look at a decoded body give NULL, or in words what is wrong with it.
  */
-#ifndef CKPTDB_OCDBT_NODE_H
-#define CKPTDB_OCDBT_NODE_H
+#pragma once
 
 #include "catalog/base/cursor.h"
 #include "catalog/base/error.h"
@@ -89,5 +88,3 @@ struct ocdbt_item {
  * is left over. Does not check the order of keys. */
 const char *ocdbt_node_parse(struct bytes body, unsigned height, struct ocdbt_node *out);
 void ocdbt_node_next(struct ocdbt_node *, struct ocdbt_item *out);
-
-#endif

@@ -3,8 +3,7 @@
  * orbax_tree.c (its tree), orbax_store.c and orbax_list.c (its arrays), orbax_place.c (the step and run around it), orbax_pax.c (what Pax adds).
  * Other formats that store arrays as Orbax does use only the store.
  */
-#ifndef CKPTDB_ORBAX_H
-#define CKPTDB_ORBAX_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "importer/array/array.h"
@@ -124,5 +123,3 @@ enum status orbax_read(struct job *, const char *path, const char *role, struct 
 
 /* The arguments of "%.*s" for a key in a message, cut to 200 bytes. */
 #define ORBAX_SHOWN(key) (int)((key).len < 200 ? (key).len : 200), (const char *)(key).at
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * dcp_box.h - a tensor in pieces: checks that their boxes fill it, and emits its row.
  */
-#ifndef CKPTDB_DCP_BOX_H
-#define CKPTDB_DCP_BOX_H
+#pragma once
 
 #include "importer/job/job.h"
 
@@ -35,5 +34,3 @@ bool dcp_pieces_set(struct arena *, const uint64_t *shape, uint64_t room, struct
  * part out, the row has no data, and there is an issue. */
 void dcp_pieces_emit(struct job *, const char *name, size_t len, struct dcp_pieces *,
                      struct error *err);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Source: deepspeed/utils/zero_to_fp32.py (_zero3_merge_frozen_params too), runtime/engine.py.
  */
-#ifndef CKPTDB_ZERO_H
-#define CKPTDB_ZERO_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "importer/job/job.h"
@@ -82,5 +81,3 @@ void zero_frozen_add(struct zero_frozen *, const char *name, size_t len, const u
 /* For zero_add_run(), as group 0; NULL if absent. */
 struct zero *zero_frozen_find(const struct zero_frozen *, const char *name, size_t len);
 void zero_frozen_emit(struct zero_frozen *, unsigned ranks, bool lost);
-
-#endif

@@ -3,8 +3,7 @@
  * onnx_tensor.c locates the elements of one, onnx_external.c those in other files; all of them read
  * by onnx_message.c.
  */
-#ifndef CKPTDB_ONNX_H
-#define CKPTDB_ONNX_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "catalog/data/codec/message.h"
@@ -69,5 +68,3 @@ void onnx_sparse(struct onnx *, struct message_range, struct bytes name);
 
 /* Report the oddities and missing files, and free the walk's memory. */
 void onnx_finish(struct onnx *);
-
-#endif

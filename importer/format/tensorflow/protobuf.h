@@ -7,8 +7,7 @@
  * Nothing is freed one by one. The arena's ceiling is set for the message: memory stays
  * in proportion to its bytes whatever they say.
  */
-#ifndef CKPTDB_PROTOBUF_H
-#define CKPTDB_PROTOBUF_H
+#pragma once
 
 #include <protobuf-c/protobuf-c.h>
 
@@ -20,5 +19,3 @@
  * be empty. */
 void *protobuf_unpack(const ProtobufCMessageDescriptor *type, struct bytes message,
                       struct arena *arena, struct error *err);
-
-#endif

@@ -12,8 +12,7 @@
  * order is ERR_CORRUPT, one that occurs twice comes twice. Key bytes in all are limited in
  * proportion to the table (ERR_LIMIT): sharing prefixes can make a small file name a lot.
  */
-#ifndef CKPTDB_SSTABLE_READER_H
-#define CKPTDB_SSTABLE_READER_H
+#pragma once
 
 #include "catalog/data/store/source.h"
 
@@ -45,5 +44,3 @@ void sstable_heads_only(struct sstable *, uint64_t large, uint64_t head);
 /* False at the end (the entry is then empty), and after a failure. */
 bool sstable_next(struct sstable *, struct sstable_entry *);
 void sstable_close(struct sstable *);
-
-#endif

@@ -2,8 +2,7 @@
  * tf_common.h - dtypes, shapes and versions, which both versions of TensorFlow's format spell
  * alike.
  */
-#ifndef CKPTDB_TF_COMMON_H
-#define CKPTDB_TF_COMMON_H
+#pragma once
 
 #include "importer/format/tensorflow/tf_slices.h"
 #include "importer/job/job.h"
@@ -31,5 +30,3 @@ enum status tf_version(struct job *, const Tf__VersionDef *v);
 
 /* State the step, 1000 for the prefix "model.ckpt-1000", and the run, which is the directory. */
 void tf_step(struct job *, const char *prefix);
-
-#endif

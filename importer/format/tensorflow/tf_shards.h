@@ -12,8 +12,7 @@
  *
  * Every file that tf_shards_claim() takes becomes a file of the checkpoint.
  */
-#ifndef CKPTDB_TF_SHARDS_H
-#define CKPTDB_TF_SHARDS_H
+#pragma once
 
 #include "catalog/base/text.h"
 #include "importer/job/job.h"
@@ -51,5 +50,3 @@ void tf_shards_file(struct tf_shards *, uint32_t shard, uint32_t *file);
  * own data files, even those without a tensor, and `after` them for the graph and for unused data
  * files. */
 void tf_shards_list(struct tf_shards *, bool after);
-
-#endif

@@ -4,8 +4,7 @@
  * Their keys begin with a zero byte, so they come before all names. They are collected in the
  * order of the table, which is sorted, and searched when their variable comes.
  */
-#ifndef CKPTDB_TF_SLICES_H
-#define CKPTDB_TF_SLICES_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
@@ -57,5 +56,3 @@ bool tf_slices_add(struct tf_slices *, struct bytes key, const struct tf_run *ru
 /* The slice of variable `name` with exactly these extents, or NULL. */
 struct tf_slice *tf_slices_find(struct tf_slices *, struct bytes name,
                                 const struct tf_extent *extents, unsigned rank);
-
-#endif

@@ -6,8 +6,7 @@
  *   if (err->status == OK)
  *       use(v.count, v.packed ? v.list : v.message);
  */
-#ifndef CKPTDB_TF_V1_RECORD_H
-#define CKPTDB_TF_V1_RECORD_H
+#pragma once
 
 #include "importer/format/tensorflow/sstable_reader.h"
 
@@ -46,5 +45,3 @@ void tf_v1_value_find(const struct source *shard, const struct sstable_entry *en
  * needed. `out` has TF_V1_STEPS bytes. */
 #define TF_V1_STEPS 48
 void tf_v1_steps(const struct tf_v1_field *, bool packed, char *out);
-
-#endif

@@ -15,8 +15,7 @@
  * Source: CPython Lib/pickle.py, Lib/pickletools.py (protocols 0 to 5).
  * Refused: EXT1, EXT2, EXT4, NEXT_BUFFER, READONLY_BUFFER.
  */
-#ifndef CKPTDB_PICKLE_GRAPH_H
-#define CKPTDB_PICKLE_GRAPH_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
@@ -136,5 +135,3 @@ pickle_ref pickle_get(const struct pickle *, pickle_ref dict, const char *key);
 bool pickle_is_text(const struct pickle *, pickle_ref, const char *text);
 /* Offset in the source of a text's stored form; NO_OFFSET if it is stored in another form. */
 uint64_t pickle_text_offset(const struct pickle_node *);
-
-#endif

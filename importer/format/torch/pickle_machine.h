@@ -6,8 +6,7 @@
  * failed ends, references and numbers are 0, and bytes and texts NULL: what is pushed then is nothing,
  * so that opcodes are straight lines.
  */
-#ifndef CKPTDB_PICKLE_MACHINE_H
-#define CKPTDB_PICKLE_MACHINE_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "importer/format/torch/pickle_graph.h"
@@ -85,5 +84,3 @@ void machine_mark(struct machine *);
 size_t machine_unmark(struct machine *);
 void machine_remember(struct machine *, uint64_t key);
 void machine_recall(struct machine *, uint64_t key);
-
-#endif

@@ -14,8 +14,7 @@
  * Each container knows where its storages are: `find`. Source: torch/serialization.py,
  * torch/_utils.py.
  */
-#ifndef CKPTDB_TORCH_H
-#define CKPTDB_TORCH_H
+#pragma once
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
@@ -270,5 +269,3 @@ void torch_emit(struct torch_tree *, const char *name, size_t len, const struct 
 bool torch_child(const struct pickle *, pickle_ref, uint32_t i, pickle_ref *child);
 /* Emit all tensors and facts of the pickle. */
 void torch_tree_state(struct torch_tree *);
-
-#endif

@@ -2,8 +2,7 @@
  * torch_facts.h - the values in a pickle that are not tensors: as text, and as facts of the
  * checkpoint.
  */
-#ifndef CKPTDB_TORCH_FACTS_H
-#define CKPTDB_TORCH_FACTS_H
+#pragma once
 
 #include "importer/format/torch/torch.h"
 
@@ -31,5 +30,3 @@ void torch_fact_text(struct torch_tree *, const struct text *key, const char *te
 bool torch_fact_call(struct torch_tree *, const struct text *key, pickle_ref call);
 /* State any other value: a list, a number, a text, None. */
 void torch_fact_value(struct torch_tree *, const struct text *key, pickle_ref);
-
-#endif

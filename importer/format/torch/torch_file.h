@@ -1,6 +1,5 @@
 /* torch_file.h - what other families read by PyTorch's: one file of torch.save, whatever its form; Keras's pickles. */
-#ifndef CKPTDB_TORCH_FILE_H
-#define CKPTDB_TORCH_FILE_H
+#pragma once
 
 #include "importer/format/torch/torch_zip.h"
 
@@ -16,5 +15,3 @@ void torch_variables_state(struct torch_tree *t, struct error *err);
 /* torch_tar.c */
 bool torch_tar_magic(struct bytes head);
 void torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
-
-#endif

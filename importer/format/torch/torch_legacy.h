@@ -8,8 +8,7 @@
  *
  * The classes in the object's persistent ids say how wide the elements are.
  */
-#ifndef CKPTDB_TORCH_LEGACY_H
-#define CKPTDB_TORCH_LEGACY_H
+#pragma once
 
 #include "importer/format/torch/torch.h"
 
@@ -41,5 +40,3 @@ bool torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legac
                        struct error *err);
 bool torch_legacy_find(struct torch_tree *, const struct torch_key *, struct torch_run *,
                        struct error *);
-
-#endif

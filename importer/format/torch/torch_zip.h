@@ -8,8 +8,7 @@
  *   constants.pkl, code/ TorchScript
  *   archive_format       "pt2": torch.export (torch_export.c)
  */
-#ifndef CKPTDB_TORCH_ZIP_H
-#define CKPTDB_TORCH_ZIP_H
+#pragma once
 
 #include "importer/container/zip.h"
 #include "importer/format/torch/torch.h"
@@ -53,5 +52,3 @@ void torch_script_state(struct torch_tree *, struct torch_zip *, struct error *)
 
 /* torch_export.c: emit the tensors that an exported program's JSON files list. */
 void torch_export_state(struct torch_tree *, struct torch_zip *);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Any thread may call these at any time.
  */
-#ifndef CKPTDB_FETCH_H
-#define CKPTDB_FETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ const char *fetch_variable(const char *name);
 
 /* Append text to a URL; all but letters, digits, "-._~" and those of `plain` become %XX. */
 void fetch_escape(struct text *url, const char *text, size_t len, const char *plain);
-
-#endif

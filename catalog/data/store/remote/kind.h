@@ -3,8 +3,7 @@
  *
  * To add one: a file of this folder with its struct remote_kind, and a line in kinds[] of kind.c.
  */
-#ifndef CKPTDB_KIND_H
-#define CKPTDB_KIND_H
+#pragma once
 
 #include "catalog/base/arena.h"
 #include "catalog/data/store/remote/fetch.h"
@@ -73,5 +72,3 @@ void remote_pages(struct remote_folder *, struct request *, size_t host,
                   void (*read)(struct remote_folder *, const void *context, const struct text *page,
                                struct text *next),
                   const void *context);
-
-#endif

@@ -10,8 +10,7 @@
  * headers are one request, or two where an index is at the end. Of data only what a reader expects to read
  * (source_ops.expect) is read ahead, in pieces that grow.
  */
-#ifndef CKPTDB_OBJECT_H
-#define CKPTDB_OBJECT_H
+#pragma once
 
 #include <pthread.h>
 
@@ -43,5 +42,3 @@ bool object_below(const char *folder);
 void object_names(struct remote_folder *);
 
 bool object_importing(void);
-
-#endif
