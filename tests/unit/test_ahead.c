@@ -134,9 +134,8 @@ static void test_first_error_stays(void **state)
     assert_int_equal(ahead_end(NULL, &err), ERR_BUSY);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     sqlite3 *db = NULL;
     struct error err = {.offset = NO_OFFSET};
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &err), OK);

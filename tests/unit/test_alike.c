@@ -31,12 +31,11 @@ static ckptdb *catalog_of_trees(void)
     return db;
 }
 
-static void the_same_as_an_import(void **state)
+TEST(the_same_as_an_import)
 {
     struct error err = {.offset = NO_OFFSET};
     ckptdb *catalog = catalog_of_trees();
     sqlite3 *db = ckptdb_sqlite(catalog);
-    (void)state;
     sqlite3_set_authorizer(db, NULL, NULL); /* storage is written here */
     assert_int_equal(asked(db, "SELECT count(*) FROM _layout_alike"), 6);
     assert_int_equal(asked(db, "SELECT count(DISTINCT layout) FROM checkpoint"), 5);

@@ -10,9 +10,8 @@ struct pair {
     char text[100];
 };
 
-static void pushed_elements_are_zeroed_and_kept(void **state)
+TEST(pushed_elements_are_zeroed_and_kept)
 {
-    (void)state;
     struct error err = {0};
     struct arena a = {.err = &err};
     struct pair *list = NULL;
@@ -30,9 +29,8 @@ static void pushed_elements_are_zeroed_and_kept(void **state)
     arena_release(&a);
 }
 
-static void an_arena_keeps_its_first_failure(void **state)
+TEST(an_arena_keeps_its_first_failure)
 {
-    (void)state;
     struct error err = {0};
     struct arena a = {.ceiling = 4096, .err = &err};
     struct pair *list = NULL;
@@ -60,9 +58,8 @@ static void an_arena_keeps_its_first_failure(void **state)
     arena_release(&a);
 }
 
-static void an_arena_without_error_answers_null(void **state)
+TEST(an_arena_without_error_answers_null)
 {
-    (void)state;
     struct arena a = {.ceiling = 64};
     assert_null(arena_copy(&a, "a", 100));
     assert_null(arena_array(&a, SIZE_MAX / 2, 4));
@@ -70,9 +67,8 @@ static void an_arena_without_error_answers_null(void **state)
     arena_release(&a);
 }
 
-static void a_list_keeps_what_it_has(void **state)
+TEST(a_list_keeps_what_it_has)
 {
-    (void)state;
     struct error err = {0};
     uint64_t *list = NULL;
     size_t count = 0, space = 0;
@@ -87,9 +83,8 @@ static void a_list_keeps_what_it_has(void **state)
     free(list);
 }
 
-static void a_map_answers_scratch(void **state)
+TEST(a_map_answers_scratch)
 {
-    (void)state;
     struct error err = {0};
     struct arena a = {.ceiling = 1024, .err = &err};
     struct strmap m = {.err = &err};

@@ -242,10 +242,9 @@ static const struct tree_case cases[] = {
      "chunks params~a~w\nindex params~a~w/.zarray\nchunks step\nindex step/.zarray\n"},
 };
 
-static void test_trees(void **state)
+TEST(test_trees)
 {
     unsigned bad = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[FOLDER_BYTES];
         folder_make(root);
@@ -265,10 +264,9 @@ static void test_trees(void **state)
 }
 
 /* Hundreds of arrays: what is found does not depend on which thread was first. */
-static void test_many(void **state)
+TEST(test_many)
 {
     char root[FOLDER_BYTES];
-    (void)state;
     folder_make(root);
     shell_out("cd %s && printf '%%s' '%s' >.zgroup && for i in $(seq 300); do d=g$((i %% 7))/a$i;"
               " mkdir -p $d; printf '%%s' '%s' >$d/.zarray; : >$d/0; : >$d/1; done",

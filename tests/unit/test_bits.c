@@ -15,9 +15,8 @@ static size_t one_by_one(const char *a, const char *b, size_t n)
 }
 
 /* Every length, every place of the first difference, and another one after it. */
-static void test_in_common(void **state)
+TEST(test_in_common)
 {
-    (void)state;
     for (size_t n = 0; n <= MOST; n++) {
         for (size_t at = 0; at <= n; at++) {
             /* On the heap, so that a byte too many is found. */
@@ -47,9 +46,8 @@ static bool valid_one_by_one(const char *bytes, size_t len)
 }
 
 /* Each piece at every place of an ASCII text of every length, whole and cut. */
-static void test_utf8(void **state)
+TEST(test_utf8)
 {
-    (void)state;
     static const char *const pieces[] = {"é",    "日",   "🙂",    "\x80", "\xC3", "\xED\xA0\x80",
                                          "\xFF", "\x7F", "\xC0\x80"};
     for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {

@@ -106,9 +106,8 @@ static void check_all(struct decoder *d, const struct golden *g, const uint8_t *
                      block_decode_all(d->decoder, &block, g->out_len - 1, &out, &len, &d->err));
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
-    (void)state;
     uint8_t expected[PAYLOAD];
     struct decoder d = decoder_open();
     payload(expected);
@@ -140,9 +139,8 @@ static bool ends_in_nothing(const struct golden *g, size_t n)
 }
 
 /* Every byte of every golden block is cut off, and turned: never more than a wrong value. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     struct decoder d = decoder_open();
     for (size_t i = 0; i < sizeof(golden) / sizeof(*golden); i++) {
         const struct golden *g = &golden[i];
@@ -176,9 +174,8 @@ static const struct {
 #include "tests/unit/data/block_numbers.h"
 };
 
-static void test_small(void **state)
+TEST(test_small)
 {
-    (void)state;
     struct decoder d = decoder_open();
     for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
         printf("%zu: \"%s\" of %zu bytes\n", i, small[i].chain, small[i].stored_len);
@@ -197,9 +194,8 @@ static void test_small(void **state)
 
 #define EMPTY_GZIP "\x1f\x8b\x08\0\0\0\0\0\2\xff\3\0\0\0\0\0\0\0\0\0"
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     static const struct {
         const char *chain, *stored;
         size_t stored_len;
@@ -229,9 +225,8 @@ static void test_refused(void **state)
 }
 
 /* A little that claims to be a lot, and a lot that claims to be a little. */
-static void test_bombs(void **state)
+TEST(test_bombs)
 {
-    (void)state;
     enum { ZEROS = 64 << 20 };
     struct decoder d = decoder_open();
     uint8_t *zeros = calloc(ZEROS, 1);
@@ -271,9 +266,8 @@ static void test_bombs(void **state)
 
 /* --- what is needed ----------------------------------------------------------------------- */
 
-static void test_decodable(void **state)
+TEST(test_decodable)
 {
-    (void)state;
     static const struct {
         const char *chain;
         bool decodable;

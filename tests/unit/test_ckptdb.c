@@ -70,12 +70,11 @@ static ckptdb_tensor *open_tensor(ckptdb *db, int64_t model, const char *name)
     return t;
 }
 
-static void test_opening(void **state)
+TEST(test_opening)
 {
     struct ckptdb_error err;
     char path[128], text[300];
     ckptdb *db;
-    (void)state;
     snprintf(path, sizeof(path), "%s/none.db", own_folder);
     assert_int_equal(ckptdb_open(path, CKPTDB_READ, &db, &err), CKPTDB_MISSING);
     assert_null(db);
@@ -91,14 +90,13 @@ static void test_opening(void **state)
     assert_string_equal(ckptdb_version(), "0.1.0");
 }
 
-static void test_finding(void **state)
+TEST(test_finding)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     struct ckptdb_error err;
     ckptdb *db = open_with(names, 3);
     int64_t ids[2] = {0}, one;
     size_t count;
-    (void)state;
     assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err), CKPTDB_OK);
     assert_int_equal(count, 1);
     one = ids[0];
@@ -126,12 +124,11 @@ static bool count_first(void *context, const struct ckptdb_tensor_info *t)
     return false;
 }
 
-static void test_listing(void **state)
+TEST(test_listing)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
     int seen = 0;
-    (void)state;
     assert_int_equal(ckptdb_tensors(db, model, count_first, &seen, NULL), CKPTDB_OK);
     assert_int_equal(seen, 1);
     ckptdb_close(db);
@@ -148,13 +145,12 @@ static bool see_unknown(void *context, const struct ckptdb_tensor_info *t)
 }
 
 /* A checkpoint of names whose tensor has neither a dtype nor a shape. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
     static const char names[] = "{\"ckptdb\": \"names\", \"tensors\": {\"x\": {}}}";
     char path[128];
     int64_t found;
     int seen = 0;
-    (void)state;
     snprintf(path, sizeof(path), "%s/names.json", own_folder);
     write_file(path, names, sizeof(names) - 1);
     ckptdb *db = open_imported(1);
@@ -168,7 +164,7 @@ static void test_unknown(void **state)
 }
 
 /* Slices that a caller computed, and what they may not do. */
-static void test_slices(void **state)
+TEST(test_slices)
 {
     static const struct {
         struct ckptdb_slice row, column;
@@ -191,7 +187,6 @@ static void test_slices(void **state)
     int64_t model;
     ckptdb *db = open_one(&model);
     ckptdb_tensor *t = open_tensor(db, model, "w");
-    (void)state;
     ckptdb_close(db); /* an open tensor does not need it */
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct ckptdb_slice part[] = {cases[i].row, cases[i].column};
@@ -207,7 +202,7 @@ static void test_slices(void **state)
     ckptdb_tensor_close(t);
 }
 
-static void test_reading(void **state)
+TEST(test_reading)
 {
     struct ckptdb_slice part[2];
     bool drop[2];
@@ -217,7 +212,6 @@ static void test_reading(void **state)
     struct ckptdb_error err;
     float f[12];
     uint8_t bytes[3];
-    (void)state;
     assert_int_equal(ckptdb_slice_parse(w, "-1, ::2", part, drop, &err), CKPTDB_OK);
     assert_true(drop[0] && !drop[1] && part[1].count == 2);
     assert_int_equal(ckptdb_read(w, part, NULL, f, 8, &err), CKPTDB_OK);
@@ -233,7 +227,7 @@ static void test_reading(void **state)
     ckptdb_close(db);
 }
 
-static void test_stream(void **state)
+TEST(test_stream)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -242,7 +236,6 @@ static void test_stream(void **state)
     const void *block;
     size_t len;
     double sum = 0;
-    (void)state;
     assert_int_equal(ckptdb_stream_open(t, NULL, "float64", &s, NULL), CKPTDB_OK);
     while (ckptdb_stream_next(s, &block, &len, NULL) == CKPTDB_OK && len)
         for (size_t i = 0; i < len / sizeof(double); i++)
@@ -255,7 +248,7 @@ static void test_stream(void **state)
 
 /* A file that is another one than was indexed. */
 /* A file that is written to, in its place, while it is read: what was read may be of both. */
-static void test_changed_meanwhile(void **state)
+TEST(test_changed_meanwhile)
 {
     static const struct ckptdb_slice part[] = {{0, 2, 1}, {0, 4, 1}};
     const struct ckptdb_slice *const slices[] = {NULL, part};
@@ -270,7 +263,6 @@ static void test_changed_meanwhile(void **state)
         const char *text;
         size_t len;
         char path[128];
-        (void)state;
         assert_int_equal(ckptdb_stream_open(t, slices[i], "float64", &s, NULL), CKPTDB_OK);
         assert_int_equal(ckptdb_cells_open(t, slices[i], NULL, 1, &cells, NULL), CKPTDB_OK);
         assert_int_equal(ckptdb_stream_next(s, &block, &len, NULL), CKPTDB_OK);
@@ -295,14 +287,13 @@ static void test_changed_meanwhile(void **state)
     }
 }
 
-static void test_changed(void **state)
+TEST(test_changed)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
     ckptdb_tensor *t = open_tensor(db, model, "w");
     char path[128];
     float f[12];
-    (void)state;
     snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
     append_file(path, "", 1);
     assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), NULL), CKPTDB_CHANGED);
@@ -321,13 +312,12 @@ static void *read_often(void *tensor)
     return (void *)bad;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
     ckptdb_tensor *t[4];
     pthread_t threads[4];
-    (void)state;
     for (int i = 0; i < 4; i++) {
         t[i] = open_tensor(db, model, "w");
         assert_int_equal(pthread_create(&threads[i], NULL, read_often, t[i]), 0);
@@ -354,7 +344,7 @@ static bool see_mapped(void *context, const struct ckptdb_mapped *m)
     return true;
 }
 
-static void test_maps(void **state)
+TEST(test_maps)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -363,7 +353,6 @@ static void test_maps(void **state)
     char seen[200] = "", *text;
     size_t len;
     float f[12];
-    (void)state;
     assert_int_equal(ckptdb_map_load(db, "m", map_text, sizeof(map_text) - 1, NULL, &err),
                      CKPTDB_OK);
     struct ckptdb_map_options o = {
@@ -435,7 +424,7 @@ static void see_plan(void *context, struct sqlite3_stmt *rows)
     sqlite3_finalize(rows);
 }
 
-static void test_exporting(void **state)
+TEST(test_exporting)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -454,7 +443,6 @@ static void test_exporting(void **state)
                                       .planned = see_plan,
                                       .context = &planned};
     char path[128];
-    (void)state;
     snprintf(path, sizeof(path), "%s/out.npy", own_folder);
     ckptdb_watch(db, &watch);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
@@ -494,14 +482,13 @@ static void test_exporting(void **state)
     ckptdb_close(db);
 }
 
-static void test_stopping(void **state)
+TEST(test_stopping)
 {
     const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct heard heard = {.stop = true};
     const struct ckptdb_watch watch = {.size = sizeof(watch), .context = &heard, .stop = stop_it};
     ckptdb *db;
-    (void)state;
     write_model("model.safetensors");
     assert_int_equal(ckptdb_open(NULL, CKPTDB_CREATE, &db, NULL), CKPTDB_OK);
     ckptdb_watch(db, &watch);
@@ -524,7 +511,7 @@ static bool find_npz(void *context, const struct ckptdb_format *f)
 }
 
 /* --set of `map run`, and which map has such a setting. */
-static void test_settings(void **state)
+TEST(test_settings)
 {
     static const struct {
         const char *map, *key, *value;
@@ -540,7 +527,6 @@ static void test_settings(void **state)
     };
     int64_t model;
     ckptdb *db = open_one(&model);
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(ckptdb_map_set(db, cases[i].map, cases[i].key, cases[i].value, NULL),
                          cases[i].status);
@@ -549,10 +535,9 @@ static void test_settings(void **state)
     ckptdb_close(db);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
     const char *near;
-    (void)state;
     assert_true(ckptdb_dtype("bfloat16", &near));
     assert_true(ckptdb_dtype("fp16", &near));
     assert_string_equal(near, "float16");
@@ -565,7 +550,7 @@ static void test_words(void **state)
 }
 
 /* Elements as text, a file that is not there until it is finished, a header of NumPy's. */
-static void test_cells(void **state)
+TEST(test_cells)
 {
     const struct ckptdb_slice part[] = {{2, 2, -1}, {1, 1, 1}};
     int64_t model;
@@ -574,7 +559,6 @@ static void test_cells(void **state)
     ckptdb_cells *cells;
     const char *text;
     size_t len;
-    (void)state;
     assert_int_equal(ckptdb_cells_open(t, part, "int8", 1, &cells, NULL), CKPTDB_OK);
     assert_int_equal(ckptdb_cells_count(cells), 2);
     assert_int_equal(ckptdb_cell(cells, 1, CKPTDB_AS_JSON, &text, &len, NULL), CKPTDB_OK);
@@ -589,13 +573,12 @@ static void test_cells(void **state)
     ckptdb_close(db);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     const uint64_t shape[] = {3, 4};
     char path[128], *header;
     size_t len;
     ckptdb_file *f;
-    (void)state;
     assert_int_equal(ckptdb_npy_header("float32", shape, 2, &header, &len, NULL), CKPTDB_OK);
     assert_int_equal(len % 64, 0);
     assert_memory_equal(header, "\x93NUMPY", 6);
@@ -614,14 +597,13 @@ static void test_files(void **state)
     assert_int_equal(ckptdb_npy_header("q4_0", shape, 2, &header, &len, NULL), CKPTDB_UNSUPPORTED);
 }
 
-static void test_places(void **state)
+TEST(test_places)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
     ckptdb_tensor *t = open_tensor(db, model, "n");
     char *json, moved[100], path[200];
     uint64_t count;
-    (void)state;
     assert_int_equal(ckptdb_tensor_places(t, 1, &json, NULL), CKPTDB_OK);
     assert_non_null(strstr(json, "\"plain\":true,\"count\":1,"));
     assert_non_null(strstr(json, "\"stored\":12"));
@@ -647,7 +629,7 @@ static void add_sum(void *context, const char *hex, const char *name)
              name);
 }
 
-static void test_contents(void **state)
+TEST(test_contents)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -659,7 +641,6 @@ static void test_contents(void **state)
     uint64_t skipped = 9;
     char path[128];
     bool all;
-    (void)state;
     ckptdb_watch(db, &watch);
     assert_int_equal(ckptdb_sha256(db, &o, &all, NULL), CKPTDB_OK);
     assert_true(all);
@@ -698,7 +679,7 @@ static void test_contents(void **state)
 }
 
 /* A statement ends within a function that reads much, not only between its steps. */
-static void test_long_functions(void **state)
+TEST(test_long_functions)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[8388608],"
                                "\"data_offsets\":[0,33554432]}}      ";
@@ -715,7 +696,6 @@ static void test_long_functions(void **state)
     struct text model = {0};
     char path[128];
     ckptdb *db;
-    (void)state;
     put_u64(&model, sizeof(head) - 1);
     text_adds(&model, head);
     snprintf(path, sizeof(path), "%s/large.safetensors", own_folder);
@@ -749,7 +729,7 @@ static bool stop_at_second(void *context)
 }
 
 /* A tensor that is read as one piece is not read to its end: the first call is before it. */
-static void test_stopping_inside(void **state)
+TEST(test_stopping_inside)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],"
                                "\"data_offsets\":[0,8]}}12345678";
@@ -760,7 +740,6 @@ static void test_stopping_inside(void **state)
     struct text model = {0};
     int64_t one = 1;
     char path[128];
-    (void)state;
     put_u64(&model, sizeof(head) - 9);
     text_adds(&model, head);
     snprintf(path, sizeof(path), "%s/one.safetensors", own_folder);
@@ -825,7 +804,7 @@ static void hear_last(void *context, const char *line)
     snprintf(m->said, sizeof(m->said), "%s", line);
 }
 
-static void test_meanwhile(void **state)
+TEST(test_meanwhile)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     const char *paths[] = {own_folder};
@@ -837,7 +816,6 @@ static void test_meanwhile(void **state)
     const struct ckptdb_content_options all = {.size = sizeof(all), .checkpoints = ids, .count = 3};
     struct ckptdb_error err;
     ckptdb *db;
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         write_model(names[i]);
     snprintf(m.path, sizeof(m.path), "%s/catalog.db", own_folder);
@@ -863,7 +841,7 @@ static bool stop_once_told(void *context)
     return strstr(((struct heard *)context)->lines, "waiting") != NULL;
 }
 
-static void test_opening_waits(void **state)
+TEST(test_opening_waits)
 {
     struct heard heard = {.stop = false};
     const struct ckptdb_watch watch = {
@@ -871,7 +849,6 @@ static void test_opening_waits(void **state)
     struct ckptdb_error err;
     char path[128];
     ckptdb *db, *late;
-    (void)state;
     snprintf(path, sizeof(path), "%s/catalog.db", own_folder);
     assert_int_equal(ckptdb_open(path, CKPTDB_CREATE, &db, &err), CKPTDB_OK);
     assert_int_equal(sqlite3_exec(ckptdb_sqlite(db), "BEGIN EXCLUSIVE", NULL, NULL, NULL),
@@ -892,7 +869,7 @@ static void test_opening_waits(void **state)
 }
 
 /* An old catalog is brought up to date as a whole, or, where it is stopped, not at all. */
-static void test_renewal_stops(void **state)
+TEST(test_renewal_stops)
 {
     struct heard heard = {.stop = true};
     const struct ckptdb_watch watch = {
@@ -902,7 +879,6 @@ static void test_renewal_stops(void **state)
     sqlite3 *old;
     size_t len;
     ckptdb *db;
-    (void)state;
     snprintf(path, sizeof(path), "%s/old.db", own_folder);
     assert_int_equal(sqlite3_open(path, &old), SQLITE_OK);
     shell_out("sed s#WORK#/models# $TESTS/catalogs/v8.sql >%s.sql", path);
@@ -951,7 +927,7 @@ static bool count_rule(void *context, const struct ckptdb_rule *r)
     return true;
 }
 
-static void test_inferring(void **state)
+TEST(test_inferring)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors"};
     ckptdb *db = open_with(names, 2);
@@ -959,7 +935,6 @@ static void test_inferring(void **state)
     ckptdb_inferred *i;
     int64_t ids[2];
     size_t rules = 0;
-    (void)state;
     for (int k = 0; k < 2; k++)
         assert_int_equal(ckptdb_find(db, names[k], &ids[k], 1, NULL, NULL), CKPTDB_OK);
     const struct ckptdb_content_options o = {.size = sizeof(o), .checkpoints = ids, .count = 2};
@@ -981,10 +956,9 @@ static void test_inferring(void **state)
     ckptdb_close(db);
 }
 
-static void test_formats(void **state)
+TEST(test_formats)
 {
     bool found = false;
-    (void)state;
     ckptdb_formats(find_npz, &found);
     assert_true(found);
     assert_int_equal(ckptdb_size("5KB"), 5000);
@@ -1008,7 +982,7 @@ static bool never_mapped(void *context, const struct ckptdb_mapped *m)
 }
 
 /* An unknown id changes nothing, and is an error. */
-static void test_unknown_ids(void **state)
+TEST(test_unknown_ids)
 {
     const int64_t none = 99;
     int64_t model, id;
@@ -1018,7 +992,6 @@ static void test_unknown_ids(void **state)
     const struct ckptdb_map_options m = {
         .size = sizeof(m), .map = "t5_to_t5x", .checkpoint = none, .each = never_mapped};
     struct ckptdb_export_options e = {.size = sizeof(e), .checkpoint = none};
-    (void)state;
     snprintf(path, sizeof(path), "%s/out.npz", own_folder);
     const enum ckptdb_status got[] = {
         ckptdb_tensors(db, none, never_listed, NULL, NULL),
@@ -1047,14 +1020,13 @@ static void run_sql(ckptdb *db, const char *sql, int rc)
 }
 
 /* The caller's transaction is neither committed nor rolled back. */
-static void test_own_transaction(void **state)
+TEST(test_own_transaction)
 {
     const char *paths[] = {own_folder};
     int64_t model;
     ckptdb *db = open_one(&model);
     const struct ckptdb_import_options i = {.size = sizeof(i), .paths = paths, .path_count = 1};
     const struct ckptdb_content_options c = {.size = sizeof(c), .checkpoints = &model, .count = 1};
-    (void)state;
     run_sql(db, "BEGIN; INSERT INTO ruleset(name, dialect) VALUES ('own', 'convert')", SQLITE_OK);
     const enum ckptdb_status got[] = {
         ckptdb_import(db, &i, NULL, NULL),     ckptdb_hash(db, &c, NULL, NULL),
@@ -1072,7 +1044,7 @@ static void test_own_transaction(void **state)
 }
 
 /* Options without their size would be taken for empty. */
-static void test_without_size(void **state)
+TEST(test_without_size)
 {
     const char *paths[] = {own_folder};
     int64_t model;
@@ -1084,7 +1056,6 @@ static void test_without_size(void **state)
     const struct ckptdb_watch w = {0};
     struct ckptdb_import_report report = {.size = sizeof(report), .added = 9};
     char path[128];
-    (void)state;
     snprintf(path, sizeof(path), "%s/out.npz", own_folder);
     for (int some = 0; some < 2; some++) {
         const enum ckptdb_status got[] = {
@@ -1105,7 +1076,7 @@ static void test_without_size(void **state)
 }
 
 /* A failed call clears its report, and does not claim that it read everything. */
-static void test_refused_reports(void **state)
+TEST(test_refused_reports)
 {
     static enum ckptdb_status (*const run[])(ckptdb *, const struct ckptdb_content_options *,
                                              bool *, struct ckptdb_error *) = {
@@ -1118,7 +1089,6 @@ static void test_refused_reports(void **state)
     };
     const struct ckptdb_content_options empty = {.size = sizeof(empty)};
     bool all = true;
-    (void)state;
     none = model + 99;
     for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         const enum ckptdb_status why = i ? CKPTDB_MISSING : CKPTDB_ARGUMENT;
@@ -1136,7 +1106,7 @@ static void test_refused_reports(void **state)
 }
 
 /* All tensors at once: as one by one, and each read looks whether the file has changed. */
-static void test_at_once(void **state)
+TEST(test_at_once)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -1144,7 +1114,6 @@ static void test_at_once(void **state)
     ckptdb_checkpoint *c = NULL;
     uint8_t ours[64], theirs[64];
     char path[128];
-    (void)state;
     assert_int_equal(ckptdb_checkpoint_open(db, 99, &c, &err), CKPTDB_MISSING);
     assert_null(c);
     assert_int_equal(ckptdb_checkpoint_open(db, model, &c, &err), CKPTDB_OK);

@@ -18,9 +18,8 @@ static void check_parts(const struct source *s, const uint8_t *all, size_t len)
         }
 }
 
-static void test_chains(void **state)
+TEST(test_chains)
 {
-    (void)state;
     static const struct {
         const char *chain, *in;
         size_t in_len;
@@ -91,9 +90,8 @@ static void test_chains(void **state)
 }
 
 /* Longer than the buffers inside, and not a multiple of them. */
-static void test_long(void **state)
+TEST(test_long)
 {
-    (void)state;
     enum { LEN = 300007 * 8 };
     uint8_t *in = malloc(LEN), *out = malloc(LEN);
     struct error err = {.offset = NO_OFFSET};
@@ -153,9 +151,8 @@ static uint8_t *plain_bytes(void)
     return plain;
 }
 
-static void test_deflate(void **state)
+TEST(test_deflate)
 {
-    (void)state;
     size_t len;
     uint8_t *plain = plain_bytes(), *got = malloc(PLAIN);
     uint8_t *packed = deflated(plain, PLAIN, &len);
@@ -183,9 +180,8 @@ static void test_deflate(void **state)
 
 /* What is too large for memory goes to a file, which nobody sees; where none can be made,
  * the error says what to do. */
-static void test_spill_to_file(void **state)
+TEST(test_spill_to_file)
 {
-    (void)state;
     enum { LARGE = 9 << 20 };
     size_t len;
     uint8_t *plain = calloc(1, LARGE), got[100];
@@ -214,9 +210,8 @@ static void test_spill_to_file(void **state)
     free(packed);
 }
 
-static void test_deflate_damage(void **state)
+TEST(test_deflate_damage)
 {
-    (void)state;
     size_t len;
     uint8_t *plain = plain_bytes(), *got = malloc(PLAIN + 1);
     uint8_t *packed = deflated(plain, PLAIN, &len), *damaged = malloc(len);
@@ -257,9 +252,8 @@ static void test_deflate_damage(void **state)
 
 /* --- strings ---------------------------------------------------------------------------- */
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-    (void)state;
     static const struct {
         const char *what, *chain;
         const void *in;
@@ -327,9 +321,8 @@ static void test_strings(void **state)
 }
 
 /* Many strings, some longer than the window: any order gives the same. */
-static void test_many_strings(void **state)
+TEST(test_many_strings)
 {
-    (void)state;
     enum { COUNT = 5000 };
     uint8_t *in = malloc(COUNT * 60 + 200000), varint[VARINT_MAX];
     size_t len = 0, lengths[COUNT];

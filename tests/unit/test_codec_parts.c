@@ -26,9 +26,8 @@ static void check_parts(const struct source *s, const char *all, size_t len)
 
 #define MINUS_1 "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
 
-static void test_chains(void **state)
+TEST(test_chains)
 {
-    (void)state;
     static const struct {
         const char *chain, *in;
         size_t in_len;
@@ -116,9 +115,8 @@ static void test_chains(void **state)
 }
 
 /* Blocks get their checksum here. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
-    (void)state;
     static const struct {
         const char *what, *chain, *content;
         size_t len;
@@ -174,9 +172,8 @@ static void test_blocks(void **state)
 }
 
 /* Longer than the blocks and the marks inside. */
-static void test_many_varints(void **state)
+TEST(test_many_varints)
 {
-    (void)state;
     enum { COUNT = 50021 };
     uint8_t *packed = malloc(COUNT * VARINT_MAX), *out = malloc(COUNT * 8);
     struct error err = {.offset = NO_OFFSET};
@@ -199,9 +196,8 @@ static void test_many_varints(void **state)
     free(out);
 }
 
-static void test_field_strings(void **state)
+TEST(test_field_strings)
 {
-    (void)state;
     static const struct {
         const char *what, *in;
         size_t len;
@@ -229,9 +225,8 @@ static void test_field_strings(void **state)
     }
 }
 
-static void test_many_field_strings(void **state)
+TEST(test_many_field_strings)
 {
-    (void)state;
     enum { COUNT = 3001 };
     uint8_t *message = malloc(COUNT * 40);
     struct error err = {.offset = NO_OFFSET};
@@ -270,9 +265,8 @@ static enum status read_changing(const struct source *s, uint64_t offset, void *
 }
 
 /* A message that has lost a string since its strings were counted. */
-static void test_lost_field_string(void **state)
+TEST(test_lost_field_string)
 {
-    (void)state;
     static const struct source_ops ops = {.read_at = read_changing};
     struct source *s = calloc(1, sizeof(*s));
     struct error err = {.offset = NO_OFFSET};
@@ -291,9 +285,8 @@ static void test_lost_field_string(void **state)
 }
 
 /* Each extent has its own numbers in the tensor's chain. */
-static void test_cuts(void **state)
+TEST(test_cuts)
 {
-    (void)state;
     static const struct {
         const char *chain, *filled;
     } cases[] = {
@@ -324,9 +317,8 @@ static void test_cuts(void **state)
 }
 
 /* A run's own steps, and the tensor's steps of the elements. */
-static void test_own_chains(void **state)
+TEST(test_own_chains)
 {
-    (void)state;
     static const struct {
         const char *tensor, *own, *chain;
     } cases[] = {
@@ -358,9 +350,8 @@ static void test_own_chains(void **state)
     }
 }
 
-static void test_packed_cuts(void **state)
+TEST(test_packed_cuts)
 {
-    (void)state;
     uint64_t origin[] = {0, 2}, shape[] = {3, 4};
     struct extent list[] = {
         {.file = 0, .offset = 100, .stored = 50, .cut_at = 1, .cut_len = 2},
@@ -389,9 +380,8 @@ static void test_packed_cuts(void **state)
 
 /* Extents with codecs and strides of their own beside one without; cut anywhere they are
  * refused. */
-static void test_packed_own(void **state)
+TEST(test_packed_own)
 {
-    (void)state;
     uint64_t origin[] = {0, 2}, shape[] = {3, 4};
     int64_t strides[] = {-1, INT64_MAX};
     struct extent list[] = {

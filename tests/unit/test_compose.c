@@ -346,9 +346,8 @@ static void number(struct array *a, uint32_t from)
         a->element[i] = from + (uint32_t)i;
 }
 
-static void one_tensor(void **state)
+TEST(one_tensor)
 {
-    (void)state;
     int refused = 0, turns = 20000;
     for (int turn = 0; turn < turns; turn++) {
         struct stock s = {0};
@@ -443,9 +442,8 @@ static void join_plainly(struct parts *p)
     }
 }
 
-static void several(void **state)
+TEST(several)
 {
-    (void)state;
     for (int turn = 0; turn < 5000; turn++) {
         static struct parts p;
         choose_parts(&p);
@@ -461,9 +459,8 @@ static void several(void **state)
 
 /* --- values ------------------------------------------------------------------------------ */
 
-static void values(void **state)
+TEST(values)
 {
-    (void)state;
     static const float stored[6] = {1, -2, 3, 0.5f, 1e30f, 7};
     static const struct {
         const char *recipe;
@@ -507,9 +504,8 @@ static void values(void **state)
 }
 
 /* Where memory ends inside a recipe, its operations are not taken for none. */
-static void lack(void **state)
+TEST(lack)
 {
-    (void)state;
     char recipe[65536];
     snprintf(recipe, sizeof(recipe),
              "[[[0,[[\"reshape\",%100s[3,2]]]]],null,[[\"reshape\",%60000s[6]]]]", "", "");
@@ -539,9 +535,8 @@ static void lack(void **state)
 
 /* --- nonsense ---------------------------------------------------------------------------- */
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *recipe, *why;
     } cases[] = {
@@ -618,9 +613,8 @@ static void refused(void **state)
 }
 
 /* Labels and numbers of the parts; "": the operations are refused. */
-static void divided(void **state)
+TEST(divided)
 {
-    (void)state;
     static const struct {
         const char *operations, *labels;
     } cases[] = {
@@ -660,9 +654,8 @@ static void divided(void **state)
 }
 
 /* Any text at all: cut off, and with bytes changed. */
-static void any_text(void **state)
+TEST(any_text)
 {
-    (void)state;
     static const char good[] = "[[[0,[[\"reshape\",[3,2]],[\"permute\",[1,0]],[\"slice\",0,0,"
                                "1]]],[1,[[\"take\",1,2],[\"scale\",\"2\"]]]],[\"concat\",-1],"
                                "[[\"flatten\",0,-1]]]";

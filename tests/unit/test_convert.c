@@ -107,9 +107,8 @@ static void expect_code(const struct layout *f, double value, uint64_t want)
 }
 
 /* Every finite code has the value of the definition and comes back from it. */
-static void codes_have_their_values(void **state)
+TEST(codes_have_their_values)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(layouts); i++) {
         const struct layout *f = &layouts[i];
         const unsigned sign = 1U << (f->bits - 1);
@@ -129,9 +128,8 @@ static void codes_have_their_values(void **state)
 }
 
 /* Halfway between neighbours goes to the even one, a hair beside it to the nearer one. */
-static void halfway_goes_to_even(void **state)
+TEST(halfway_goes_to_even)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(layouts); i++) {
         const struct layout *f = &layouts[i];
         const unsigned sign = 1U << (f->bits - 1);
@@ -162,9 +160,8 @@ static void expect_beyond(const struct layout *f, double value)
 }
 
 /* Up to half a step above the largest value belongs to it. */
-static void overflow_as_ml_dtypes_does(void **state)
+TEST(overflow_as_ml_dtypes_does)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(layouts); i++) {
         const struct layout *f = &layouts[i];
         const double max = layout_value(f, f->max);
@@ -221,9 +218,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void golden_values(void **state)
+TEST(golden_values)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(golden); i++) {
         for (size_t j = 0; j < COUNT(golden_names); j++) {
             uint16_t code = 0;
@@ -313,9 +309,8 @@ static const struct {
     {"complex64", "complex32", UINT64_C(0xC00000003F800000), 0xC0003C00},
 };
 
-static void single_conversions(void **state)
+TEST(single_conversions)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(pairs); i++) {
         uint64_t got[2] = {0, 0};
         convert(pairs[i].from, pairs[i].to, &pairs[i].code, got, 1);
@@ -398,9 +393,8 @@ static void compare_twins(const struct converter *c, const uint8_t *src)
     }
 }
 
-static void vector_equals_scalar(void **state)
+TEST(vector_equals_scalar)
 {
-    (void)state;
     const struct dtype *from, *to;
     for (size_t i = 0; (from = dtype_at(i)); i++) {
         if (!numeric(from))
@@ -417,9 +411,8 @@ static void vector_equals_scalar(void **state)
 }
 
 /* float64 has a place for every value of up to 32 bits: there and back is the identity. */
-static void there_and_back(void **state)
+TEST(there_and_back)
 {
-    (void)state;
     const struct dtype *d;
     for (size_t i = 0; (d = dtype_at(i)); i++) {
         if (!numeric(d) || d->kind == DTYPE_COMPLEX || d->bits == 64 || d->bits == 8)
@@ -459,9 +452,8 @@ static void expect_nan_everywhere(const struct dtype *from, uint64_t code)
 }
 
 /* NaN stays NaN, in all codes of 8 bits and some of 16. */
-static void nan_stays_nan(void **state)
+TEST(nan_stays_nan)
 {
-    (void)state;
     const struct dtype *from;
     for (size_t i = 0; (from = dtype_at(i)); i++) {
         if (!has_nan(from) || from->bits > 16)
@@ -507,9 +499,8 @@ static void expect_fit(const char *from, const char *to, const void *code, bool 
     converter_scalar_only = false;
 }
 
-static void integers_are_checked(void **state)
+TEST(integers_are_checked)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(limits); i++) {
         const double values[] = {limits[i].least, limits[i].most, limits[i].least - 1,
                                  limits[i].most + 1};
@@ -543,9 +534,8 @@ static void integers_are_checked(void **state)
 }
 
 /* The first bad element is named, wherever it lies and whichever step finds it. */
-static void first_bad_element(void **state)
+TEST(first_bad_element)
 {
-    (void)state;
     enum { MANY = 5000 };
     static float values[MANY];
     static int8_t out[MANY];
@@ -597,9 +587,8 @@ static const struct {
     {"float32", "quint8", "nothing is quantised here"},
 };
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
         struct dtype from, to;
         struct converter c;
@@ -617,9 +606,8 @@ static void refused(void **state)
 
 /* --- shapes of runs -------------------------------------------------------------------- */
 
-static void same_dtype_is_copied(void **state)
+TEST(same_dtype_is_copied)
 {
-    (void)state;
     static const char *const names[] = {"bool",          "float16",        "float64",    "void24",
                                         "float6_e2m3fn", "datetime64[us]", "complex128", "int4"};
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -638,9 +626,8 @@ static void same_dtype_is_copied(void **state)
 }
 
 /* The first element is in the low bits; the unused bits of the last byte are 0. */
-static void packed_elements(void **state)
+TEST(packed_elements)
 {
-    (void)state;
     static const uint8_t nibbles[] = {0x21, 0xF8, 0xF7};
     int8_t bytes[8] = {99, 99, 99, 99, 99, 99, 99, 99};
     convert("int4", "int8", nibbles, bytes, 5);
@@ -672,9 +659,8 @@ static void packed_elements(void **state)
 }
 
 /* Every length around a vector and a chunk, at odd addresses, and nothing after the end. */
-static void lengths_and_addresses(void **state)
+TEST(lengths_and_addresses)
 {
-    (void)state;
     static const char *const ways[][2] = {
         {"float32", "bfloat16"}, {"float32", "float16"},       {"float16", "float32"},
         {"float16", "bfloat16"}, {"float8_e4m3fn", "float16"},
@@ -699,9 +685,8 @@ static void lengths_and_addresses(void **state)
     }
 }
 
-static void complex_numbers(void **state)
+TEST(complex_numbers)
 {
-    (void)state;
     static const double from[] = {1, -2, 1e300, NAN};
     float to[4];
     convert("complex128", "complex64", from, to, 2);
@@ -768,9 +753,8 @@ static const struct {
     {"variant", 0, 0, 0, "null"},
 };
 
-static void printed(void **state)
+TEST(printed)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
         const uint64_t data[2] = {texts[i].code, texts[i].second};
         struct dtype d;
@@ -803,9 +787,8 @@ static int significant_digits(const char *text)
 }
 
 /* What is printed reads back as what was, and no decimal of one digit less does. */
-static void printed_shortest(void **state)
+TEST(printed_shortest)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(layouts); i++) {
         const struct layout *f = &layouts[i];
         struct dtype d;
@@ -825,9 +808,8 @@ static void printed_shortest(void **state)
     }
 }
 
-static void printed_in_any_locale(void **state)
+TEST(printed_in_any_locale)
 {
-    (void)state;
     struct dtype d;
     char text[64];
     const float value = 0.1F;
@@ -838,9 +820,8 @@ static void printed_in_any_locale(void **state)
     assert_string_equal(text, "0.1");
 }
 
-static void values(void **state)
+TEST(values)
 {
-    (void)state;
     struct dtype d;
     struct element e;
     const uint64_t large[] = {5, UINT64_MAX};
@@ -864,9 +845,8 @@ static void values(void **state)
 }
 
 /* Element by element gives what converting does. */
-static void values_as_converted(void **state)
+TEST(values_as_converted)
 {
-    (void)state;
     const struct dtype *d;
     for (size_t i = 0; (d = dtype_at(i)); i++) {
         if (!numeric(d) || d->kind == DTYPE_COMPLEX)

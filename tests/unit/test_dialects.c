@@ -228,9 +228,8 @@ static void check(const struct settle_case *c)
     arena_release(&t.arena);
 }
 
-static void settled(void **state)
+TEST(settled)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         check(&cases[i]);
 }
@@ -259,9 +258,8 @@ static size_t not_kept(size_t names, const char *more)
 }
 
 /* Where a leaf is a folder of others, too, that is seen among however many. */
-static void folders_among_many(void **state)
+TEST(folders_among_many)
 {
-    (void)state;
     static const size_t counts[] = {1, 62, 63, 64, 65, 66, 127, 128, 129, 5000};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         print_message("%zu names\n", counts[i]);
@@ -295,20 +293,18 @@ static size_t bytes_of_slice(size_t elements)
     return used;
 }
 
-static void memory_of_slices(void **state)
+TEST(memory_of_slices)
 {
-    (void)state;
     const size_t small = bytes_of_slice(500), large = bytes_of_slice(4000);
     print_message("%zu bytes, %zu bytes\n", small, large);
     assert_true(large < 12 * small);
 }
 
 /* An option that cannot be read for lack of memory is not taken for a missing one. */
-static void options_without_memory(void **state)
+TEST(options_without_memory)
 {
     static const char options[] = "{\"mo\\u0064e\": \"strict\", \"ke\\u0079s\": [\"a\\u0062\"]}";
     struct map_text *list;
-    (void)state;
     for (int room = 1; room >= 0; room--) {
         struct map_task strict = {.options = options}, keys = {.options = options};
         strict.arena.ceiling = keys.arena.ceiling = room ? 0 : 1;

@@ -53,12 +53,11 @@ static void check_round(struct block_decoder *decoder, const char *name, struct 
 }
 
 /* One encoder for all sizes, up and down: what it keeps must not show. */
-static void test_round(void **state)
+TEST(test_round)
 {
     uint8_t *bytes = payload(), *out = malloc(LONGEST);
     struct block_decoder *decoder = block_decoder_new();
     const size_t count = sizeof(sizes) / sizeof(sizes[0]);
-    (void)state;
     for (size_t c = 0; c < sizeof(chains) / sizeof(chains[0]); c++) {
         struct error err = {.offset = NO_OFFSET};
         struct encoder *encoder = NULL;
@@ -76,7 +75,7 @@ static void test_round(void **state)
     free(out);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const char *const bad[] = {
         "gzip",
@@ -97,7 +96,6 @@ static void test_refused(void **state)
         "zstd:3|zstd:3|zstd:3|zstd:3|zstd:3",
         "blosc:nosuch,5,1,4",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
         struct encoder *encoder = NULL;
@@ -108,14 +106,13 @@ static void test_refused(void **state)
 }
 
 /* Two steps. */
-static void test_chain(void **state)
+TEST(test_chain)
 {
     uint8_t *bytes = payload(), *out = malloc(LONGEST);
     struct block_decoder *decoder = block_decoder_new();
     struct error err = {.offset = NO_OFFSET};
     struct encoder *encoder = NULL;
     struct bytes in = {bytes, 100000}, stored;
-    (void)state;
     assert_int_equal(encoder_open("zstd:1|gzip:1", &encoder, &err), OK);
     assert_int_equal(encoder_run(encoder, in, &stored, &err), OK);
     struct block block = {"gzip:<200000|zstd:100000", stored, "chunk", 0};

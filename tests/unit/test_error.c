@@ -13,9 +13,8 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* Paths around the size of the buffer, of characters of one to three bytes: the end is there. */
-static void long_paths(void **state)
+TEST(long_paths)
 {
-    (void)state;
     static const char *const letters[] = {"a", "\xc3\xa9", "\xe2\x82\xac"};
     for (size_t l = 0; l < sizeof(letters) / sizeof(letters[0]); l++) {
         for (size_t len = ROOM - 8; len < ROOM + 9; len++) {
@@ -39,9 +38,8 @@ static void long_paths(void **state)
 }
 
 /* Messages that grow by escapes, or are cut within a character: the beginning is there. */
-static void long_messages(void **state)
+TEST(long_messages)
 {
-    (void)state;
     static const char *const letters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\x01", "\xff"};
     for (size_t l = 0; l < sizeof(letters) / sizeof(letters[0]); l++) {
         for (size_t count = 100; count < 600; count++) {

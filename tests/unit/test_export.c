@@ -145,7 +145,7 @@ static const struct fake small[] = {
     {"empty", "float32", 2, {0, 5}, ""},
 };
 
-static void test_safetensors_bytes(void **state)
+TEST(test_safetensors_bytes)
 {
     static const char *const metadata[] = {"format", "pt", NULL};
     static const char header[] =
@@ -158,7 +158,6 @@ static void test_safetensors_bytes(void **state)
     struct export_options options = {.metadata = metadata};
     struct error err;
     size_t len;
-    (void)state;
     assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err), OK);
     uint8_t *bytes = read_file("x.safetensors", &len);
     uint64_t padded = load_u64le(bytes);
@@ -172,14 +171,13 @@ static void test_safetensors_bytes(void **state)
 }
 
 /* What lies in chunks comes out as what does not, by any number of threads. */
-static void test_chunks(void **state)
+TEST(test_chunks)
 {
     enum { COUNT = 24, FLOATS = 300000 };
     static float numbers[FLOATS];
     static const char *const dtypes[] = {NULL, "bfloat16"};
     struct fake tensors[COUNT];
     char names[COUNT][8];
-    (void)state;
     for (size_t i = 0; i < FLOATS; i++)
         numbers[i] = (float)i / 7;
     for (size_t i = 0; i < COUNT; i++) {
@@ -205,13 +203,12 @@ static void test_chunks(void **state)
     }
 }
 
-static void test_npy_bytes(void **state)
+TEST(test_npy_bytes)
 {
     struct shop shop = {.tensors = small + 1, .count = 1};
     struct export_options options = {0};
     struct error err;
     size_t len;
-    (void)state;
     assert_int_equal(run(&shop, "x.npy", "float16", &options, &err), OK);
     uint8_t *bytes = read_file("x.npy", &len);
     assert_int_equal(len, 128 + 4);
@@ -222,7 +219,7 @@ static void test_npy_bytes(void **state)
 }
 
 /* Walk the archive by its directory and compare what it says with what is there. */
-static void test_npz_bytes(void **state)
+TEST(test_npz_bytes)
 {
     static const char *const names[] = {"a \"q\".npy", "b.npy", "c.npy", "empty.npy"};
     static const uint64_t sizes[] = {8, 3, 8, 0};
@@ -230,7 +227,6 @@ static void test_npz_bytes(void **state)
     struct export_options options = {0};
     struct error err;
     size_t len;
-    (void)state;
     assert_int_equal(run(&shop, "x.npz", NULL, &options, &err), OK);
     uint8_t *bytes = read_file("x.npz", &len);
     const uint8_t *end = bytes + len - 22;
@@ -355,11 +351,10 @@ static void lay_out(struct zip64 *z, void (*put)(struct export_layout *, uint64_
     arena_release(&arena);
 }
 
-static void test_zip64(void **state)
+TEST(test_zip64)
 {
     struct zip64 z = {.plan = {.count = ZIP64_COUNT}};
     char(*names)[8] = calloc(ZIP64_COUNT, sizeof(*names));
-    (void)state;
     z.plan.tensor = calloc(ZIP64_COUNT, sizeof(*z.plan.tensor));
     z.offsets = calloc(ZIP64_COUNT, sizeof(*z.offsets));
     z.leads = calloc(ZIP64_COUNT, sizeof(*z.leads));
@@ -393,14 +388,13 @@ static void test_zip64(void **state)
 }
 
 /* Blocks of every kind, on one thread and on many, all give what one conversion gives. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
     enum { COUNT = 300001 };
     static const char *const dtypes[] = {NULL, "float64", "bfloat16", "float8_e5m2"};
     float *values = malloc(COUNT * sizeof(*values));
     struct fake tensors[40];
     struct shop shop = {.tensors = tensors, .count = 40};
-    (void)state;
     for (size_t i = 0; i < COUNT; i++)
         values[i] = (float)i / 7;
     for (size_t i = 0; i < 40; i++) {
@@ -483,10 +477,9 @@ static const struct {
     {"zarr3", "x", "float8_e5m2", 1, {2}, "a/zarr.json", NULL, "for itself"},
 };
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     static const uint8_t bytes[64];
-    (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct fake fake = {refusals[i].name, refusals[i].dtype, refusals[i].rank, {0}, bytes};
         memcpy(fake.shape, refusals[i].shape, sizeof(fake.shape));
@@ -520,7 +513,7 @@ static bool two_holds(const struct export_tensor *t, struct text *why, const cha
 }
 
 /* Only a dtype that the format then holds is recommended. */
-static void test_instead(void **state)
+TEST(test_instead)
 {
     static const struct exporter two = {.name = "two", .holds = two_holds};
     static const uint8_t bytes[16];
@@ -532,7 +525,6 @@ static void test_instead(void **state)
         {"int4", "(int4) no such dtype; --names or --where can leave it out\n"},
         {"uint16", "(uint16) no such dtype; --names or --where can leave it out\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fake fake = {"x", cases[i].dtype, 1, {2}, bytes};
         struct shop shop = {.tensors = &fake, .count = 1};
@@ -545,7 +537,7 @@ static void test_instead(void **state)
     }
 }
 
-static void test_whole_plan(void **state)
+TEST(test_whole_plan)
 {
     static const struct fake tensors[] = {
         {"a", "float32", 1, {1}, "\0\0\0\0"},
@@ -555,7 +547,6 @@ static void test_whole_plan(void **state)
     struct shop shop = {.tensors = tensors, .count = 3};
     struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
     struct error err = {.offset = NO_OFFSET};
-    (void)state;
     assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
     assert_string_equal(lines_of(&plan), "no tensor is selected\n");
     export_plan_release(&plan);
@@ -583,11 +574,10 @@ static void test_whole_plan(void **state)
 }
 
 /* A line a cause; the first tensors are named, the others counted. */
-static void test_causes(void **state)
+TEST(test_causes)
 {
     struct export_plan plan = {0};
     char name[16];
-    (void)state;
     for (int i = 0; i < 12; i++) {
         snprintf(name, sizeof(name), "t%d\n", i);
         refuse_tensor(&plan.refusals, name, "%s", "/a: gone");
@@ -604,7 +594,7 @@ static void test_causes(void **state)
 }
 
 /* However many tensors, the plan takes the same memory, and the file is written. */
-static void test_many(void **state)
+TEST(test_many)
 {
     enum { COUNT = 40000 };
     struct fake *tensors = calloc(COUNT, sizeof(*tensors));
@@ -614,7 +604,6 @@ static void test_many(void **state)
     struct export_options options = {0};
     struct error err = {.offset = NO_OFFSET};
     size_t len, before = mallinfo2().uordblks;
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         size_t n = i * 7919 % COUNT; /* not in their order */
         snprintf(names[i], sizeof(names[i]), "a/name/of/some/length/%05zu/weights", n);
@@ -644,7 +633,7 @@ static void test_many(void **state)
 }
 
 /* A floating-point dtype is for floating-point tensors, unless the file has no such tensor. */
-static void test_cast(void **state)
+TEST(test_cast)
 {
     static const struct fake tensors[] = {
         {"f", "float32", 1, {1}, "\0\0\0\0"},
@@ -660,7 +649,6 @@ static void test_cast(void **state)
         {1, 2, "bfloat16", {"bfloat16", "bfloat16"}, 0},
         {0, 3, "int32", {"int32", "int32", "int32"}, 0},
     };
-    (void)state;
     for (size_t c = 0; c < 3; c++) {
         struct shop shop = {.tensors = tensors, .count = 3};
         struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
@@ -683,14 +671,13 @@ static bool always(void *context)
     return true;
 }
 
-static void test_errors_while_streaming(void **state)
+TEST(test_errors_while_streaming)
 {
     float values[100000] = {0};
     struct fake fake = {"weights", "float32", 1, {100000}, values};
     struct shop shop = {.tensors = &fake, .count = 1};
     struct export_options options = {0};
     struct error err;
-    (void)state;
     values[70001] = 300;
     assert_int_equal(run(&shop, "x.npy", "int8", &options, &err), ERR_VALUE);
     assert_non_null(strstr(err.message, "weights"));
@@ -703,9 +690,8 @@ static void test_errors_while_streaming(void **state)
 
 /* The catalog is written to between the plan and the data. What the plan has kept is written as it
  * was then; what it has no room for is looked up again, and must be the same. */
-static void test_catalog_changed(void **state)
+TEST(test_catalog_changed)
 {
-    (void)state;
     for (int kept = 0; kept < 2; kept++) {
         struct shop shop = {.tensors = small, .count = 4};
         struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
@@ -732,13 +718,12 @@ static void test_catalog_changed(void **state)
     unlink("x.npy");
 }
 
-static void test_what_is_there(void **state)
+TEST(test_what_is_there)
 {
     struct shop shop = {.tensors = small, .count = 1};
     struct export_options options = {0};
     struct error err;
     size_t len;
-    (void)state;
     write_file("x.npy", "precious", 8);
     assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), ERR_ARGUMENT);
     assert_file_is("x.npy", "precious");
@@ -755,12 +740,11 @@ static void test_what_is_there(void **state)
     assert_int_equal(files_here(), 3);
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct export_options options = {.shard_size = 8};
     struct error err;
-    (void)state;
     assert_int_equal(run(&shop, "m.safetensors", NULL, &options, &err), OK);
     assert_int_equal(files_here(), 4);
     assert_int_equal(access("m-00001-of-00003.safetensors", R_OK), 0);
@@ -909,9 +893,8 @@ static void inject(const char *path, bool unnamed, uint64_t shard_size, bool for
     fail_msg("no run without a fault");
 }
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
-    (void)state;
     inject("x.npz", true, 0, false);
     leave_folder(NULL), enter_folder(NULL);
     inject("x.npz", false, 0, false);
@@ -924,11 +907,10 @@ static void test_faults(void **state)
 }
 
 /* Somebody takes the name while the data is written. */
-static void test_race(void **state)
+TEST(test_race)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
-    (void)state;
     io.unlink = unlink_here;
     for (int unnamed = 0; unnamed < 2; unnamed++) {
         struct export_options options = {.io = &io, .threads = 1};
@@ -980,7 +962,7 @@ static void cut_source(void)
 
 /* Whatever the system copies, refuses or cuts short, the bytes are the source's; and a source that is another one by
  * the end is no export. */
-static void test_copies(void **state)
+TEST(test_copies)
 {
     static const struct {
         int refuse_at, code;
@@ -999,7 +981,6 @@ static void test_copies(void **state)
         {INT_MAX, 0, 1 << 19, cut_source, ERR_IO},
         {INT_MAX, 0, 0, cut_source, ERR_IO},
     };
-    (void)state;
     uint8_t *bytes = malloc(COPIED + FILE_OFFSET), *back = malloc(COPIED);
     assert_true(bytes && back);
     for (size_t i = 0; i < COPIED + FILE_OFFSET; i++)
@@ -1043,11 +1024,10 @@ static void test_copies(void **state)
 }
 
 /* Kill the program at call 0, 1, 2, ...: the name is there with all its bytes, or not. */
-static void test_kill(void **state)
+TEST(test_kill)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
-    (void)state;
     io.unlink = unlink_here;
     for (int round = 0; round < 140; round++) {
         struct export_options options = {.io = &io, .threads = 1, .sync = true};
@@ -1131,7 +1111,7 @@ static void check_chunks(const uint64_t *shape, unsigned rank, const uint64_t *c
     }
 }
 
-static void test_zarr_chunks(void **state)
+TEST(test_zarr_chunks)
 {
     static uint16_t numbers[60000];
     static const struct {
@@ -1157,7 +1137,6 @@ static void test_zarr_chunks(void **state)
         {{60000, 1}, 2, "128KiB", {60000, 1}},
         {{2, 1, 30000}, 3, "59999", {1, 1, 15000}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         numbers[i] = (uint16_t)i;
     for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
@@ -1189,12 +1168,11 @@ static int no_exchange(int directory_fd, const char *a, const char *b)
 }
 
 /* A fault anywhere leaves nothing, or what was there. */
-static void test_zarr_faults(void **state)
+TEST(test_zarr_faults)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
     const char *const settings[] = {"chunk", "4", NULL};
-    (void)state;
     io.unlink = unlink_here;
     for (int way = 0; way < 3; way++) {
         bool faultless = false, force = way > 0;
@@ -1233,7 +1211,7 @@ static void test_zarr_faults(void **state)
 }
 
 /* More parts than files may be open. */
-static void test_many_parts(void **state)
+TEST(test_many_parts)
 {
     enum { COUNT = 300 };
     static uint8_t bytes[COUNT];
@@ -1244,7 +1222,6 @@ static void test_many_parts(void **state)
     struct rlimit limit, few;
     struct error err;
     size_t len;
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof(names[i]), "t%zu", i);
         bytes[i] = (uint8_t)(i * 7);
@@ -1267,7 +1244,7 @@ static void test_many_parts(void **state)
 }
 
 /* What killed exports left goes with the next, but nothing that somebody holds or named. */
-static void test_leftovers(void **state)
+TEST(test_leftovers)
 {
     static const char file[] = ".tmp-ckptdb-0123456789abcdef01234567";
     static const char folder[] = ".tmp-ckptdb-0123456789abcdef01234568";
@@ -1277,7 +1254,6 @@ static void test_leftovers(void **state)
                                          "tmp-ckptdb-0123456789abcdef01234567"};
     struct shop shop = {.tensors = small, .count = 4};
     struct error err;
-    (void)state;
     for (uint64_t shard_size = 0; shard_size <= 8; shard_size += 8) {
         struct export_options options = {.shard_size = shard_size, .force = true};
         char below[100];
@@ -1316,7 +1292,7 @@ static bool was_interrupted(void *context)
     return interrupts != 0;
 }
 
-static void test_interrupt(void **state)
+TEST(test_interrupt)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
@@ -1326,7 +1302,6 @@ static void test_interrupt(void **state)
                                      .stop = was_interrupted,
                                      .sync = true};
     struct error err;
-    (void)state;
     io.unlink = unlink_here;
     signal(SIGINT, count_interrupt);
     fault.deadly = SIGINT;

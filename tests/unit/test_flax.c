@@ -119,9 +119,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void known_trees(void **state)
+TEST(known_trees)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
         struct text got = {0};
         struct batch *b = index_bytes(trees[i].bytes, trees[i].len);
@@ -173,11 +172,10 @@ static void add_be32(struct text *out, char first, uint64_t n)
 }
 
 /* Maps far inside each other, around an array that is long for its one head. */
-static void deep_tree_of_t5x(void **state)
+TEST(deep_tree_of_t5x)
 {
     struct text file = {0}, got = {0}, want = {0};
     const uint32_t bytes = 1 << 20;
-    (void)state;
     text_adds(&want, "target");
     text_adds(&file, "\x82\xA7version\x03\xA9optimizer\x81\xA6target");
     for (int i = 0; i < 60; i++) {
@@ -282,9 +280,8 @@ static uint64_t check_pieces(const struct batch_tensor *t, struct bytes file)
     return seen;
 }
 
-static void pieces(void **state)
+TEST(pieces)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         struct text file = {0};
         make_chunked(cuts[i].shape, cuts[i].rank, cuts[i].chunk, &file);
@@ -304,11 +301,10 @@ static void pieces(void **state)
 }
 
 /* Memory goes to the chunks that exist, not to the announced ones. */
-static void announced_chunks(void **state)
+TEST(announced_chunks)
 {
     struct text file = {0};
     const uint32_t zeros = 1 << 20;
-    (void)state;
     text_adds(&file, "\x83\xB9__msgpack_chunked_array__\xC3\xA5shape\x81\xA1"
                      "0\x01\xA6"
                      "chunks");
@@ -325,10 +321,9 @@ static void announced_chunks(void **state)
 
 /* --- values that are kept --------------------------------------------------------------- */
 
-static void long_texts(void **state)
+TEST(long_texts)
 {
     struct text file = {0};
-    (void)state;
     text_adds(&file, "\x82\xa1"
                      "a");
     add_be32(&file, (char)0xDB, 1 << 20);
@@ -372,9 +367,8 @@ static const struct {
     {"checkpoint_99999999999999999999", false, 0},
 };
 
-static void steps_of_names(void **state)
+TEST(steps_of_names)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int64_t step = 0;
         struct step_word run;
@@ -412,9 +406,8 @@ static const struct {
     HEAD("nothing", "", 0, 0),
 };
 
-static void evidence(void **state)
+TEST(evidence)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
         struct bytes head = {(const uint8_t *)beginnings[i].bytes, beginnings[i].len};
         print_message("%s\n", beginnings[i].name);

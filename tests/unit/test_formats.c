@@ -284,13 +284,12 @@ static bool run_case(const struct format *format, const char *folder, const char
     return false;
 }
 
-static void test_cases(void **state)
+TEST(test_cases)
 {
     static struct listing cases;
     char base[PATH_MAX], fixtures[PATH_MAX], folder[PATH_MAX];
     const char *tests = getenv("TESTS");
     unsigned count = 0, failed = 0;
-    (void)state;
     assert_non_null(realpath(tests ? tests : "tests", base));
     assert_true(join(fixtures, base, "fixtures"));
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

@@ -125,9 +125,8 @@ static void random_gather(struct trial *t)
         random_gather(t);
 }
 
-static void random_gathers(void **state)
+TEST(random_gathers)
 {
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct trial t;
         random_gather(&t);
@@ -187,9 +186,8 @@ static void make_rows(struct trial *t, uint64_t count)
     t->g.dim[1] = (struct gather_dim){count, 0, 1};
 }
 
-static void sizes_of_our_own(void **state)
+TEST(sizes_of_our_own)
 {
-    (void)state;
     static const size_t units[] = {1, 2, 3, 4, 8, 16, 1000, 65536, 65537, 300000};
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         sizes_around(units[i], make_repeat);
@@ -200,9 +198,8 @@ static void sizes_of_our_own(void **state)
 }
 
 /* Large buffers begin at a page (pages.h: a matter of speed); none is larger than memory. */
-static void large_buffers(void **state)
+TEST(large_buffers)
 {
-    (void)state;
     static const size_t bytes[] = {0, 1, 4095, 4096, 65536, 131072, 131073, 1 << 24};
     for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
         uint8_t *at = pages_alloc(bytes[i]);

@@ -60,9 +60,8 @@ static void near(const char *dtype, const char *what, double want, double have)
         fail_msg("%s, %s: %.10g, not %.10g", dtype, what, have, want);
 }
 
-static void test_goldens(void **state)
+TEST(test_goldens)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
         const struct golden *g = &goldens[i];
@@ -92,9 +91,8 @@ static void test_goldens(void **state)
 }
 
 /* Many blocks, to another dtype, to an address that no float has, with and without vectors. */
-static void test_many(void **state)
+TEST(test_many)
 {
-    (void)state;
     enum { BLOCKS = 40, COUNT = BLOCKS * 256 };
     static uint8_t blocks[BLOCKS * 144];
     static float whole[COUNT];
@@ -128,9 +126,8 @@ static void test_many(void **state)
     converter_scalar_only = false;
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct dtype block, internal, single;
     struct converter c;

@@ -101,9 +101,8 @@ static void check_translation(const char *line, sqlite3_int64 number)
     free(got);
 }
 
-static void t5_importer(void **state)
+TEST(t5_importer)
 {
-    (void)state;
     each_line("tests/golden/t5_importer.jsonl", check_translation, 92);
 }
 
@@ -152,9 +151,8 @@ static void check_assignment(const char *line, sqlite3_int64 number)
     free(want);
 }
 
-static void assignment_map(void **state)
+TEST(assignment_map)
 {
-    (void)state;
     each_line("tests/golden/assignment_map.jsonl", check_assignment, 55);
 }
 

@@ -97,9 +97,8 @@ static enum status unpack(struct bytes packed, struct arena *arena, struct grid 
     return grid_unpack(&c, shape, RANK, arena, out, &err);
 }
 
-static void packed_and_back(void **state)
+TEST(packed_and_back)
 {
-    (void)state;
     struct grid grids[] = {in_files(), listed()};
     grids[1].fill = (struct bytes){0};
     for (size_t i = 0; i < 2; i++) {
@@ -117,9 +116,8 @@ static void packed_and_back(void **state)
 }
 
 /* Codecs of their own: at most OWN_CODECS_MAX, and only for chunks. */
-static void own_codecs(void **state)
+TEST(own_codecs)
 {
-    (void)state;
     static struct grid_value many[OWN_CODECS_MAX + 1];
     static char text[OWN_CODECS_MAX + 1][16];
     static uint64_t one[RANK] = {1, 1, 1};
@@ -143,9 +141,8 @@ static void own_codecs(void **state)
 }
 
 /* Cut anywhere it is refused; with any byte changed it is refused or makes sense. */
-static void damaged_blobs(void **state)
+TEST(damaged_blobs)
 {
-    (void)state;
     struct grid grids[] = {in_files(), listed()};
     for (size_t i = 0; i < 2; i++) {
         struct text packed = {0};
@@ -255,9 +252,8 @@ static void inline_without_bytes(struct grid *g)
     g->value_count = 1;
 }
 
-static void what_makes_no_sense(void **state)
+TEST(what_makes_no_sense)
 {
-    (void)state;
     static const struct {
         const char *name;
         void (*harm)(struct grid *);
@@ -285,9 +281,8 @@ static void what_makes_no_sense(void **state)
 }
 
 /* 3 x 2 x 3 boxes. */
-static void values_by_index(void **state)
+TEST(values_by_index)
 {
-    (void)state;
     struct grid files = in_files(), list = listed();
     static const uint8_t holds[18] = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
     for (uint64_t i = 0; i < 18; i++) {
@@ -301,9 +296,8 @@ static void values_by_index(void **state)
     assert_int_equal(grid_value_total(&list), 5);
 }
 
-static void boxes_and_keys(void **state)
+TEST(boxes_and_keys)
 {
-    (void)state;
     static const struct {
         uint64_t index, origin[RANK], inside[RANK];
         const char *key, *plain;
@@ -332,9 +326,8 @@ static void boxes_and_keys(void **state)
     }
 }
 
-static void keys_of_rank_0(void **state)
+TEST(keys_of_rank_0)
 {
-    (void)state;
     struct grid g = in_files();
     struct text key = {0};
     assert_true(grid_key(&g, shape, 0, 0, &key));
@@ -346,9 +339,8 @@ static void keys_of_rank_0(void **state)
     text_release(&key);
 }
 
-static void files_one_after_another(void **state)
+TEST(files_one_after_another)
 {
-    (void)state;
     struct grid files = in_files(), list = listed();
     uint64_t at = 0;
     assert_ptr_equal(grid_next_file(&files, &at), &files.directory);

@@ -173,9 +173,8 @@ static void compare_reader(const struct world *w)
     reader_close(r);
 }
 
-static void random_worlds(void **state)
+TEST(random_worlds)
 {
-    (void)state;
     const char *seeds = getenv("SEEDS");
     unsigned first = 1, count = 400;
     if (seeds)
@@ -256,9 +255,8 @@ static void read_large(const struct world *w)
 }
 
 /* Chunks about as large as what the reader copies and decodes at once, beside absent ones. */
-static void chunks_of_our_sizes(void **state)
+TEST(chunks_of_our_sizes)
 {
-    (void)state;
     static const char *const dtypes[] = {"uint8", "bfloat16",   "float32",
                                          "int64", "complex128", "void24"};
     static const uint64_t sizes[] = {64 << 10, 128 << 10, 256 << 10};
@@ -339,9 +337,8 @@ static void make_strings(struct world *w, unsigned width, bool gzip)
     w->files[0] = file_now(w->directory);
 }
 
-static void strings_in_chunks(void **state)
+TEST(strings_in_chunks)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct error err = {.offset = NO_OFFSET};
         struct world w;
@@ -366,9 +363,8 @@ static void strings_in_chunks(void **state)
 }
 
 /* One value with all of the strings, in the catalog. */
-static void strings_inline(void **state)
+TEST(strings_inline)
 {
-    (void)state;
     static const struct {
         const char *name, *bytes;
         size_t len;
@@ -706,9 +702,8 @@ static void entry_empty(struct damaged *d)
     set_index(d, 3, 0);
 }
 
-static void damage_is_reported(void **state)
+TEST(damage_is_reported)
 {
-    (void)state;
     static const struct {
         const char *name;
         int layout;
@@ -747,9 +742,8 @@ static void damage_is_reported(void **state)
 }
 
 /* Whatever thread meets it first. */
-static void lowest_chunk_wins(void **state)
+TEST(lowest_chunk_wins)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         struct error err = {.offset = NO_OFFSET};
         struct grid_limits limits = {.budget = 1 << 20, .threads = 4};
@@ -775,9 +769,8 @@ static void lowest_chunk_wins(void **state)
 /* --- sizes ------------------------------------------------------------------------------ */
 
 /* 2^60 cells and one file. */
-static void endless_grid(void **state)
+TEST(endless_grid)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct world w = {.shape = {UINT64_C(1) << 40, UINT64_C(1) << 20},
                       .box = {{1, 1}},
@@ -820,9 +813,8 @@ static void endless_grid(void **state)
     reader_close(r);
 }
 
-static void highest_rank(void **state)
+TEST(highest_rank)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     uint64_t shape[TENSOR_RANK_MAX], box[TENSOR_RANK_MAX];
     struct grid_value value = {.file = GRID_NO_FILE, .stored = 4, .bytes = "abcd"};
@@ -852,9 +844,8 @@ static void highest_rank(void **state)
 }
 
 /* What tensor_bytes() gives of packed elements. */
-static void packed_as_stored(void **state)
+TEST(packed_as_stored)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {0};
     uint64_t shape[] = {3, 3}, box[] = {2, 2};

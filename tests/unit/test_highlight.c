@@ -35,10 +35,9 @@ static const struct {
     {0, false, "", ""},
 };
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
     static const char letters[] = ".ksncd";
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         size_t len = strlen(lines[i].line);
         /* As long as it is and no longer: a byte too far is seen by the sanitizer. */
@@ -175,11 +174,10 @@ static size_t below(size_t limit)
     return (seed >> 8) % limit;
 }
 
-static void test_places(void **state)
+TEST(test_places)
 {
     static const char *const words[] = {"select ", "'a b'", "x", "\n", "123", "-- c", "wwwwwwwww"};
     char line[128];
-    (void)state;
     for (int round = 0; round < 20000; round++) {
         size_t len = 0;
         size_t count = below(12);
@@ -198,12 +196,11 @@ static void test_places(void **state)
 }
 
 /* Where it is not certain what stands where, nothing is painted. */
-static void test_uncertain(void **state)
+TEST(test_uncertain)
 {
     static const char *const odd[] = {"select '\xE6\x97\xA5'", "a\tb", "a\x1b[31m", "e\xCC\x81",
                                       "\xff"};
     unsigned char what[64];
-    (void)state;
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         struct text out = {0};
         highlight(odd[i], strlen(odd[i]), 0, false, what);

@@ -75,9 +75,8 @@ static void print_rules(const struct ruleset *set, struct text *out)
     }
 }
 
-static void finds_rules(void **state)
+TEST(finds_rules)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
         const struct rule_case *c = &rule_cases[i];
         struct arena arena = {0};
@@ -158,10 +157,9 @@ static void read_tensors(const char *text, struct arena *arena, struct infer_lis
     }
 }
 
-static void pairs_tensors(void **state)
+TEST(pairs_tensors)
 {
     static const char *const how[] = {"-", "content", "name", "guess"};
-    (void)state;
     for (size_t i = 0; i < sizeof(pair_cases) / sizeof(pair_cases[0]); i++) {
         const struct pair_case *c = &pair_cases[i];
         struct arena arena = {0};
@@ -193,9 +191,8 @@ static enum status digest_alike(void *context, const struct infer_probe *p, size
 }
 
 /* An arena that is full at any point: an error, and nothing is followed that was not made. */
-static void lacks_memory(void **state)
+TEST(lacks_memory)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(pair_cases) / sizeof(pair_cases[0]); i++) {
         enum status status = ERR_MEMORY;
         for (size_t more = 16; status != OK; more += more < 8192 ? 16 : more / 8) {
@@ -212,9 +209,8 @@ static void lacks_memory(void **state)
     }
 }
 
-static void orders_numbers(void **state)
+TEST(orders_numbers)
 {
-    (void)state;
     assert_true(infer_name_order("a.2", "a.10") < 0);
     assert_true(infer_name_order("a.010", "a.10") == 0);
     assert_true(infer_name_order("a", "a.0") < 0);

@@ -88,9 +88,8 @@ static struct json start(const char *text, struct arena *arena, struct error *er
     return j;
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct arena arena = {0};
         struct text copy = {0};
@@ -136,9 +135,8 @@ static const struct {
     {"1e-400", false, false, 0, 0, 0},
 };
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct arena arena = {0};
         struct error err;
@@ -160,9 +158,8 @@ static void test_numbers(void **state)
     }
 }
 
-static void test_skip(void **state)
+TEST(test_skip)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err;
     struct json j = start("{\"a\":{\"b\":[1,{\"c\":[]}]},\"d\":[[]],\"e\":7}", &arena, &err);
@@ -186,9 +183,8 @@ static void test_skip(void **state)
 }
 
 /* Without an arena strings are as they are written. */
-static void test_raw(void **state)
+TEST(test_raw)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err;
     struct json j = start("[\"a\\\\\\\"1\",\"b\"]", &arena, &err);
@@ -204,9 +200,8 @@ static void test_raw(void **state)
 }
 
 /* 64 levels are read, 65 are a limit, not a crash. */
-static void test_depth(void **state)
+TEST(test_depth)
 {
-    (void)state;
     for (size_t depth = 64; depth <= 65; depth++) {
         char text[2 * 65 + 1];
         struct arena arena = {0};
@@ -223,9 +218,8 @@ static void test_depth(void **state)
 }
 
 /* NUL is a character like others; the text says how long it is. */
-static void test_nul(void **state)
+TEST(test_nul)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err;
     struct json j = start("\"a\\u0000b\"", &arena, &err);
@@ -277,9 +271,8 @@ static const struct {
     {"{\"a\":1", false, 1, 1, 0, NULL},
 };
 
-static void test_members(void **state)
+TEST(test_members)
 {
-    (void)state;
     static const struct json_member tables[][2] = {{{"a", read_a}, {0}},
                                                    {{"a", read_a}, {NULL, read_other}}};
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
@@ -309,9 +302,8 @@ static bool read_kept(void *context, struct json *j)
     return json_pass(j) && arena_alloc(context, 100) != NULL;
 }
 
-static void test_members_memory(void **state)
+TEST(test_members_memory)
 {
-    (void)state;
     static const struct json_member table[] = {{NULL, read_kept}};
     struct arena arena = {0};
     struct error err, lack = {.offset = NO_OFFSET};

@@ -54,9 +54,8 @@ static void check_pair(const char *from_name, const char *to_name, const uint8_t
 }
 
 /* Of rounding nothing counts; but a scale beyond float16, and what an infinity does to its block. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
-    (void)state;
     static const char *const sources[] = {"float64", "float32", "bfloat16"};
     static float x[2048];
     static uint8_t in[2048 * 8], out[2048 * 4];
@@ -89,11 +88,10 @@ static void test_blocks(void **state)
     }
 }
 
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
     uint8_t *bytes = malloc(COUNT * 8), *out = malloc(COUNT * 8);
     uint64_t x = 1;
-    (void)state;
     for (size_t i = 0; i < COUNT * 8; i++) {
         x = x * 6364136223846793005U + 1442695040888963407U;
         bytes[i] = (uint8_t)(x >> 56);
@@ -105,7 +103,7 @@ static void test_pairs(void **state)
     free(out);
 }
 
-static void test_complex(void **state)
+TEST(test_complex)
 {
     static const double numbers[] = {1e300, 1e-300, 0, NAN};
     float out[4];
@@ -113,7 +111,6 @@ static void test_complex(void **state)
     struct converter converter;
     struct error err = {.offset = NO_OFFSET};
     struct loss loss = {0};
-    (void)state;
     dtype_find("complex128", &from);
     dtype_find("complex64", &to);
     dtype_find("float32", &real);

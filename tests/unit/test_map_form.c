@@ -41,9 +41,8 @@ static const struct {
     {"SELECT 1", "sql", NULL, NULL},
 };
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct arena arena = {0};
         struct ruleset set = {.arena = &arena, .name = "it's"};
@@ -66,10 +65,9 @@ static void texts(void **state)
     }
 }
 
-static void names(void **state)
+TEST(names)
 {
     struct error err = {.offset = NO_OFFSET};
-    (void)state;
     assert_null(form_find("yaml"));
     assert_int_equal(form_unknown("yaml", &err), ERR_UNSUPPORTED);
     assert_non_null(strstr(err.message, "there is no form \"yaml\"; there are sql, "));

@@ -116,9 +116,8 @@ static bool read_head(const uint8_t *bytes, size_t len, struct msgpack_item *ite
     return ok;
 }
 
-static void every_head(void **state)
+TEST(every_head)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         uint8_t bytes[16 + ZEROS] = {0};
         char got[64] = "error";
@@ -140,9 +139,8 @@ static void every_head(void **state)
 }
 
 /* Every head that is cut is an error in a file, and no answer in a beginning. */
-static void cut_heads(void **state)
+TEST(cut_heads)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         for (size_t len = 0; len < heads[i].len; len++) {
             struct error err = {.offset = NO_OFFSET};
@@ -166,12 +164,11 @@ static bool skip_all(const uint8_t *bytes, size_t len, struct error *err)
     return msgpack_next(&m, &item) && msgpack_skip(&m, &item) && m.at == len;
 }
 
-static void leave_out(void **state)
+TEST(leave_out)
 {
     enum { DEEP = 1000000 };
     struct error err;
     uint8_t *bytes = malloc(DEEP + 1);
-    (void)state;
     memset(bytes, 0x91, DEEP);
     bytes[DEEP] = 0xC0;
     assert_true(skip_all(bytes, DEEP + 1, &err));
@@ -204,7 +201,7 @@ static enum status counting_read(const struct source *s, uint64_t offset, void *
 
 /* Ten thousand small values, then ten large ones: all are found, and of the large ones little
  * more than the heads is read. */
-static void windows(void **state)
+TEST(windows)
 {
     static const struct source_ops ops = {.read_at = counting_read};
     enum { SMALL = 10000, LARGE = 10, LARGE_BYTES = 1 << 20 };
@@ -215,7 +212,6 @@ static void windows(void **state)
     struct arena arena = {0};
     struct msgpack_item item;
     struct msgpack m;
-    (void)state;
     for (uint64_t i = 0; i < SMALL; i++, at += 9) {
         bytes[at] = 0xCF;
         bytes[at + 7] = (uint8_t)(i >> 8);
@@ -243,14 +239,13 @@ static void windows(void **state)
     free(bytes);
 }
 
-static void texts(void **state)
+TEST(texts)
 {
     static const uint8_t bytes[] = "\xa5hello\xa0";
     struct error err = {.offset = NO_OFFSET};
     struct text text = {.limit = 7};
     struct msgpack_item item;
     struct msgpack m;
-    (void)state;
     msgpack_head(&m, (struct bytes){bytes, 7}, 7, &err);
     assert_true(msgpack_next(&m, &item));
     assert_true(msgpack_is(&m, &item, "hello"));

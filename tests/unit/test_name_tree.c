@@ -69,9 +69,8 @@ static const struct {
     {"[[1],2]", "=[ 0=[ 0/0=n 1=n ", false},
 };
 
-static void test_walks(void **state)
+TEST(test_walks)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
         struct seen s = {0};
         struct error err;
@@ -84,9 +83,8 @@ static void test_walks(void **state)
 }
 
 /* A walk ends where the text is damaged, and where see() says no. */
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     struct seen s = {0};
     struct error err;
     assert_false(walk(&s, "{\"a\":[1,}", false, &err));
@@ -102,9 +100,8 @@ static void test_ends(void **state)
 
 /* --- limits --------------------------------------------------------------------------------- */
 
-static void test_depth(void **state)
+TEST(test_depth)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct name_tree t;
     name_tree_init(&t, '.', "t", &err);
@@ -120,9 +117,8 @@ static void test_depth(void **state)
 }
 
 /* A name of LIMIT_NAME_BYTES is taken, one more byte is not. */
-static void test_name_bytes(void **state)
+TEST(test_name_bytes)
 {
-    (void)state;
     char *key = calloc(1, LIMIT_NAME_BYTES + 1);
     assert_non_null(key);
     for (size_t more = 0; more < 2; more++) {
@@ -139,9 +135,8 @@ static void test_name_bytes(void **state)
 }
 
 /* Of all names, LIMIT_KEYS_FREE bytes and LIMIT_KEY_GROWTH for each of the file's are counted. */
-static void test_all_bytes(void **state)
+TEST(test_all_bytes)
 {
-    (void)state;
     static const uint8_t key[1 << 16];
     struct error err = {.offset = NO_OFFSET};
     struct name_tree t;
@@ -158,9 +153,8 @@ static void test_all_bytes(void **state)
 }
 
 /* A name that finds no memory counts as such trouble, by which a job knows that it is not too long. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     static const uint8_t key[4096];
     struct error err = {.offset = NO_OFFSET};
     struct name_tree t;

@@ -2,7 +2,7 @@
 #include "catalog/export/format/npy_header.h"
 #include "tests/unit/unit.h"
 
-static void test_descr(void **state)
+TEST(test_descr)
 {
     static const struct {
         const char *dtype, *descr; /* NULL: refused */
@@ -37,7 +37,6 @@ static void test_descr(void **state)
         {"variant", NULL},
         {"unknown(X)", NULL},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct dtype d;
         char descr[64] = "";
@@ -51,7 +50,7 @@ static void test_descr(void **state)
     }
 }
 
-static void test_header(void **state)
+TEST(test_header)
 {
     static const struct {
         unsigned rank;
@@ -64,7 +63,6 @@ static void test_header(void **state)
         {2, {2, 3}, "(2, 3)"},
         {3, {1, UINT64_MAX, 7}, "(1, 18446744073709551615, 7)"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct text out = {0};
         char want[200];

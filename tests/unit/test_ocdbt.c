@@ -56,9 +56,8 @@ static void expect(struct database *d, enum status status, const char *want)
 /* --- well-formed ------------------------------------------------------------------------ */
 
 /* A database as another writer puts it. */
-static void by_the_byte(void **state)
+TEST(by_the_byte)
 {
-    (void)state;
     struct database d = {0};
     put_hex(&database_file(&d, OCDBT_MANIFEST)->bytes,
             "0cdb3a2a42000000000000000000000102030405060708090a0b0c0d0e0f0064808080040400010300642f"
@@ -99,9 +98,8 @@ static const struct entry_of some[] = {
     "=the empty "                                                                                  \
     "key\na/0@d/n+7:9\na/1@d/n+0:1\na/10=\nab=\n\xff/z@d/n+1073741824:70000\n"
 
-static void leaves(void **state)
+TEST(leaves)
 {
-    (void)state;
     static const enum pack packs[] = {PACK_RAW, PACK_ZSTD};
     for (size_t i = 0; i < COUNT(packs); i++) {
         struct database d = {0};
@@ -111,9 +109,8 @@ static void leaves(void **state)
     }
 }
 
-static void manifests(void **state)
+TEST(manifests)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         const char *name;
@@ -140,9 +137,8 @@ static void manifests(void **state)
     }
 }
 
-static void empty_database(void **state)
+TEST(empty_database)
 {
-    (void)state;
     struct database d = {0};
     database_manifest(&d, &(struct manifest_of){.empty = true});
     expect(&d, OK, "");
@@ -247,9 +243,8 @@ static void build_tree(struct database *d)
 #define TREE_RIGHT  "w/c0=0\nw/d@p/d/v+9:10\n"
 #define LOST(key)   "--\nerror: the keys from \"" key "\" on are lost: "
 
-static void trees(void **state)
+TEST(trees)
 {
-    (void)state;
     struct database d = {0};
     build_tree(&d);
     expect(&d, OK, TREE_LEFT TREE_MIDDLE TREE_RIGHT);
@@ -257,9 +252,8 @@ static void trees(void **state)
 }
 
 /* What cannot be read loses what is below it and nothing else. */
-static void lost_nodes(void **state)
+TEST(lost_nodes)
 {
-    (void)state;
 #define BAD_SUM "checksum of an OCDBT node does not match: the file is damaged\n"
     static const struct {
         const char *file;
@@ -284,9 +278,8 @@ static void lost_nodes(void **state)
     }
 }
 
-static void lost_root(void **state)
+TEST(lost_root)
 {
-    (void)state;
     struct database d = {0};
     build_tree(&d);
     struct memory_file *root = database_file(&d, "d/n");
@@ -299,9 +292,8 @@ static void lost_root(void **state)
 }
 
 /* Every cut is an error or reported. Every changed bit is one too, or changes nothing. */
-static void damage(void **state)
+TEST(damage)
 {
-    (void)state;
     struct database d = {0};
     build_tree(&d);
     for (size_t f = 0; f < d.count; f++) {
@@ -361,9 +353,8 @@ static void build_pair(struct database *d, const struct entry_of *over, size_t c
                                                .keys = keys});
 }
 
-static void bad_parents(void **state)
+TEST(bad_parents)
 {
-    (void)state;
 #define ORDER "the keys of an OCDBT node are not in order\n"
 #define ALL   "b=1\nc=2\n"
     /* clang-format off */
@@ -424,9 +415,8 @@ static void build_root(struct database *d, struct bytes body, unsigned height, e
                                                .keys = 1});
 }
 
-static void bad_bodies(void **state)
+TEST(bad_bodies)
 {
-    (void)state;
 #define NO_FILES "\0"
 #define ONE_FILE "\1\1\0x"
 #define HUGE_10  "\377\377\377\377\377\377\377\377\377\1"
@@ -492,9 +482,8 @@ static void bad_bodies(void **state)
 }
 
 /* A path that leads out of the directory is refused, wherever it comes from. */
-static void unsafe_paths(void **state)
+TEST(unsafe_paths)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         struct path_of path;
@@ -529,18 +518,16 @@ static void unsafe_paths(void **state)
     }
 }
 
-static void path_with_nul(void **state)
+TEST(path_with_nul)
 {
-    (void)state;
     struct database d = {0};
     build_root(&d, LITERAL("\0\1\3\0a\0b\1\1k\1\1\0\0"), 0, PACK_RAW);
     expect(&d, ERR_CORRUPT, "");
     database_release(&d);
 }
 
-static void path_too_long(void **state)
+TEST(path_too_long)
 {
-    (void)state;
     struct database d = {0};
     struct text body = {0};
     text_add(&body, "\0\1\200\40\0", 5);
@@ -553,9 +540,8 @@ static void path_too_long(void **state)
     database_release(&d);
 }
 
-static void bad_manifests(void **state)
+TEST(bad_manifests)
 {
-    (void)state;
 #define UUID     "0123456789abcdef"
 #define CONFIG   UUID "\0\144\200\200\200\4\4\0"
 #define EMPTY_AT HUGE_10 HUGE_10 "\0\0\0"
@@ -620,9 +606,8 @@ static void bad_manifests(void **state)
 }
 
 /* A frame around a good body whose head says something else; the checksum is right. */
-static void bad_frames(void **state)
+TEST(bad_frames)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t at;
@@ -676,9 +661,8 @@ static void build_numbered(struct database *d)
 #define NAME_A "manifest.000000000000000a"
 #define NAME_B "manifest.000000000000000b"
 
-static void numbered(void **state)
+TEST(numbered)
 {
-    (void)state;
     struct database d = {0};
     build_numbered(&d);
     expect(&d, OK, SOME);
@@ -695,9 +679,8 @@ static void numbered(void **state)
     database_release(&d);
 }
 
-static void numbered_wrongly(void **state)
+TEST(numbered_wrongly)
 {
-    (void)state;
     static const struct manifest_of wrong[] = {
         {.empty = true, .generation = 12}, /* another number */
         {.numbered = true},
@@ -713,9 +696,8 @@ static void numbered_wrongly(void **state)
 
 /* --- zstd ------------------------------------------------------------------------------- */
 
-static void bad_zstd(void **state)
+TEST(bad_zstd)
 {
-    (void)state;
     static const struct entry_of e = {.key = "k", .value = "v"};
     struct text body = {0}, packed = {0};
     put_leaf(&body, (struct paths_of){0}, &e, 1);
@@ -767,9 +749,8 @@ static enum status expand(unsigned blocks, uint64_t node_bytes)
     return err.status;
 }
 
-static void zstd_bombs(void **state)
+TEST(zstd_bombs)
 {
-    (void)state;
     assert_int_equal(expand(512, 0), ERR_CORRUPT); /* 64 MiB of zeros are not a node */
     assert_int_equal(expand(513, 0), ERR_LIMIT);
     assert_int_equal(expand(513, 100000000), ERR_CORRUPT);
@@ -780,9 +761,8 @@ static void zstd_bombs(void **state)
 
 /* `height` nodes, each with twice the one below: under an own prefix each, so that all keys
  * are in order. */
-static void dag(void **state)
+TEST(dag)
 {
-    (void)state;
     struct database d = {0};
     struct text body = {0}, got = {0};
     struct error err = {.offset = NO_OFFSET};
@@ -866,9 +846,8 @@ static enum status grown_paths(unsigned count, unsigned len)
     return err.status;
 }
 
-static void growth(void **state)
+TEST(growth)
 {
-    (void)state;
     assert_int_equal(grown_keys(250, 60000), OK); /* 15 MB are free */
     assert_int_equal(grown_keys(1000, 60000), ERR_LIMIT);
     assert_int_equal(grown_keys(5000, 200), OK);
@@ -880,9 +859,8 @@ static void growth(void **state)
 /* --- files ------------------------------------------------------------------------------ */
 
 /* 40 leaves in as many files: each is opened once. */
-static void opened_once(void **state)
+TEST(opened_once)
 {
-    (void)state;
     struct database d = {0};
     struct path_of paths[41] = {{"d/n", 0}};
     struct entry_of e[40];
@@ -916,9 +894,8 @@ static void opened_once(void **state)
     database_release(&d);
 }
 
-static void values(void **state)
+TEST(values)
 {
-    (void)state;
     /* clang-format off */
     static const struct {
         struct entry_of e;

@@ -164,9 +164,8 @@ static const struct {
 };
 
 /* clang-format on */
-static void test_adafactor(void **state)
+TEST(test_adafactor)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(adafactor); i++) {
         struct text spec = {0};
         text_addf(&spec, "{\"adafactor\": {%s}", adafactor[i].args);
@@ -205,9 +204,8 @@ static const struct {
 };
 
 /* clang-format on */
-static void test_multi(void **state)
+TEST(test_multi)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(multi); i++) {
         struct text spec = {0};
         text_addf(&spec, "{\"multi\": [%s]}", multi[i].parts);
@@ -245,9 +243,8 @@ static const struct {
 };
 
 /* clang-format on */
-static void test_optax(void **state)
+TEST(test_optax)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(optax); i++) {
         struct text spec = {0};
         text_addf(&spec, "{\"optax\": %s}", optax[i].tx);
@@ -269,17 +266,15 @@ static const struct {
 };
 
 /* clang-format on */
-static void test_specs(void **state)
+TEST(test_specs)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(specs); i++)
         expect(specs[i].spec, "", specs[i].error);
 }
 
 /* Shapes that no program of ours wrote. */
-static void test_shapes(void **state)
+TEST(test_shapes)
 {
-    (void)state;
     static const char *const bad[] = {"", "2", "[2", "[2,]", "[,]", "[2]]", "[-1]", "[a]", "[ 2]"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -324,9 +319,8 @@ static void add_leaves(struct optimizer_held *held, const char *line)
     }
 }
 
-static void test_compare(void **state)
+TEST(test_compare)
 {
-    (void)state;
     static const char spec[] = "{\"adafactor\": {}}";
     for (size_t i = 0; i < COUNT(comparisons); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -361,7 +355,7 @@ static void test_compare(void **state)
 }
 
 /* Chains in a chain: each is a place, and is found without looking at the leaves of all others. */
-static void test_many_chains(void **state)
+TEST(test_many_chains)
 {
     enum { CHAINS = 200, LINKS = 250 };
     struct error err = {.offset = NO_OFFSET};
@@ -370,7 +364,6 @@ static void test_many_chains(void **state)
     struct optimizer_params none = {.arena = &arena};
     struct optimizer_layout layout = {.arena = &arena};
     const clock_t begin = clock();
-    (void)state;
     for (int i = 0; i < CHAINS * LINKS; i++) {
         char name[64];
         const int len = snprintf(name, sizeof(name), "opt_state/%d/%d/mu/a", i / LINKS, i % LINKS);
@@ -453,9 +446,8 @@ static enum status answer(const char *spec, const char *leaves, struct text *sho
 
 #define MOMENTS(at) at "count [] int32; " at "mu/p [2] float32; " at "nu/p [] float32; "
 
-static void test_any_one_lack(void **state)
+TEST(test_any_one_lack)
 {
-    (void)state;
     static const struct {
         const char *spec, *leaves;
     } cases[] = {

@@ -91,7 +91,7 @@ static void change_each(const struct copy *c)
     }
 }
 
-static void test_changed_bytes(void **state)
+TEST(test_changed_bytes)
 {
     static const char *const cases[] = {"y_zarr2",     "y_zarr3",     "y_strings",
                                         "y_aggregate", "y_empties",   "y_process_base",
@@ -99,7 +99,6 @@ static void test_changed_bytes(void **state)
     static struct copy c;
     char top[FOLDER_BYTES], from[PATH_MAX];
     const char *tests = getenv("TESTS");
-    (void)state;
     folder_make(top);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(from, sizeof(from), "%s/fixtures/orbax/%s", tests ? tests : "tests", cases[i]);

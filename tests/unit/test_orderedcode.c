@@ -48,9 +48,8 @@ static const struct {
     {"\x00\x1F\x00\x00\x00\x00\x00\x00\x00\x00\x00", 11},
 };
 
-static void signed_numbers(void **state)
+TEST(signed_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(signed_cases) / sizeof(signed_cases[0]); i++) {
         print_message("%lld\n", (long long)signed_cases[i].value);
         struct cursor c = over(signed_cases[i].code, signed_cases[i].len);
@@ -81,9 +80,8 @@ static const struct {
     {"\11\1\1\1\1\1\1\1\1\1", 10, 0, false},
 };
 
-static void unsigned_numbers(void **state)
+TEST(unsigned_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         print_message("number %zu\n", i);
         struct cursor c = over(numbers[i].code, numbers[i].len);
@@ -110,9 +108,8 @@ static const struct {
     {"a\377\1b\0\1", 6, "", 0, false},
 };
 
-static void byte_strings(void **state)
+TEST(byte_strings)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
         print_message("string %zu\n", i);
         struct cursor c = over(strings[i].code, strings[i].len);
@@ -128,9 +125,8 @@ static void byte_strings(void **state)
 }
 
 /* Rows 0..63, all columns, of "emb". */
-static void slice_key(void **state)
+TEST(slice_key)
 {
-    (void)state;
     struct cursor c = over("\0emb\0\1\1\2\x80\xC0\x40\x80\x7F", 13);
     struct text name = {.limit = 64};
     assert_true(orderedcode_number(&c) == 0);

@@ -284,9 +284,8 @@ static const struct {
     CASE("\x98.", "!unsupported"),
 };
 
-static void test_opcodes(void **state)
+TEST(test_opcodes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *got = run(cases[i].bytes, cases[i].len, NULL, 0);
         if (strcmp(got, cases[i].want) != 0)
@@ -297,7 +296,7 @@ static void test_opcodes(void **state)
 }
 
 /* A call that leaves no trace is known all the same. */
-static void test_traces(void **state)
+TEST(test_traces)
 {
     static const struct {
         const char *bytes, *globals;
@@ -307,7 +306,6 @@ static void test_traces(void **state)
         {"cos\nsystem\n)R\xff", "os.system! "},
         {"cos\nsystem\n0cos\nsystem\n)R0cm\nC\n.", "os.system! m.C "},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
         char globals[256] = "";
         free(run(traces[i].bytes, strlen(traces[i].bytes), globals, sizeof(globals)));
@@ -330,9 +328,8 @@ static void repeat(const char *begin, const char *piece, size_t count, const cha
     text_release(&t);
 }
 
-static void test_depth(void **state)
+TEST(test_depth)
 {
-    (void)state;
     repeat("N", "\x85", 200000, ".", "(((((...)))))");
     repeat("", "(", 200000, "Nt0N.", "None"); /* as Python: marks may be left */
     repeat("", "]", 100000, "N.", "None");
@@ -345,10 +342,9 @@ static void test_depth(void **state)
 }
 
 /* Texts, lines and lists around the size of the window and of a page. */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
     static const size_t sizes[] = {0, 1, 1023, 1024, 1025, 32767, 32768, 32769, 100000};
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         size_t n = sizes[i];
         struct text in = {0}, want = {0};

@@ -202,9 +202,8 @@ static void read_backward(struct reader *r, const struct pieces *p)
     free(got);
 }
 
-static void random_pieces(void **state)
+TEST(random_pieces)
 {
-    (void)state;
     for (unsigned seed = 1; seed <= 400; seed++) {
         static struct pieces p;
         struct arena arena = {0};
@@ -226,9 +225,8 @@ static void random_pieces(void **state)
 }
 
 /* A piece whose strides reach past its run, go back, or are of strings or of packed bits. */
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *dtype, *codec;
         int64_t strides[2];
@@ -293,9 +291,8 @@ static enum status claim_one(struct job *job)
 }
 
 /* What a claim says of its strides is checked once, where it comes in. */
-static void claims_are_checked(void **state)
+TEST(claims_are_checked)
 {
-    (void)state;
     static const struct format format = {.name = "test", .index = claim_one};
     static uint64_t origin[2], box[] = {2, 2};
     static int64_t strides[2];

@@ -73,9 +73,8 @@ static void run(const struct converter *c, const void *in, void *out)
 }
 
 /* From and to addresses that no float has. */
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
-    (void)state;
     static uint8_t in[COUNT * 4 + 1], out[COUNT * 4 + 1];
     static float x[COUNT];
     for (int kind = 0; kind < KINDS; kind++) {
@@ -110,9 +109,8 @@ static const struct {
     {"tq1_0", 1.0 / 2},  {"tq2_0", 1.0 / 2}, {"mxfp4", 1.0 / 3},
 };
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-    (void)state;
     static float x[COUNT], y[COUNT];
     static uint8_t blocks[COUNT * 4];
     assert_int_equal(TYPES, sizeof(errors) / sizeof(errors[0]));
@@ -138,9 +136,8 @@ static void test_errors(void **state)
 }
 
 /* Other numbers become float32 first, in as many chunks as it takes. */
-static void test_sources(void **state)
+TEST(test_sources)
 {
-    (void)state;
     static const char *const sources[] = {"float64", "float16", "bfloat16",
                                           "int8",    "uint4",   "q8_0"};
     static float x[COUNT], single[COUNT];
@@ -160,9 +157,8 @@ static void test_sources(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"float32", "iq2_xxs"}, {"float32", "q8_1"}, {"complex64", "q8_0"}, {"void16", "q8_0"}};
     struct error err = {.offset = NO_OFFSET};

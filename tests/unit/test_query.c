@@ -22,9 +22,8 @@ static void assert_said(const char *file, const char *title, struct text *list)
 }
 
 /* What a file says of its columns and parameters is what SQLite says. */
-static void heads_are_true(void **state)
+TEST(heads_are_true)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     sqlite3 *db = NULL;
     int heads = 0;

@@ -281,9 +281,8 @@ static void read_parts(struct model *m, struct reader *r)
     free(got);
 }
 
-static void test_layouts(void **state)
+TEST(test_layouts)
 {
-    (void)state;
     static void (*const lay[])(struct model *) = {lay_flat, lay_strided, lay_pieces, lay_chunks};
     for (int i = 0; i < 4000; i++) {
         struct model *m = malloc(sizeof(*m));
@@ -304,9 +303,8 @@ static void test_layouts(void **state)
 }
 
 /* A matrix in Fortran order that is larger than a band, read front to back. */
-static void test_bands(void **state)
+TEST(test_bands)
 {
-    (void)state;
     enum { ROWS = 3000, COLUMNS = 1700 };
     uint32_t *stored = malloc(sizeof(*stored) * ROWS * COLUMNS), got[5000];
     uint64_t shape[] = {ROWS, COLUMNS};
@@ -366,9 +364,8 @@ static void *read_around(void *argument)
 }
 
 /* More pieces than are kept open, read by many threads at once. */
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     enum { THREADS = 4, PIECES = 40, ROWS = 5, COLUMNS = 30 };
     struct model *m = calloc(1, sizeof(*m));
     uint32_t sums[PIECES];
@@ -441,9 +438,8 @@ static const struct {
     {"empty ones too", {{0, 0}, {4, 0}, {0, 6}}, {{4, 6}, {0, 6}, {4, 0}}, 3, NULL},
 };
 
-static void test_tilings(void **state)
+TEST(test_tilings)
 {
-    (void)state;
     uint8_t bytes[64] = {0};
     for (size_t i = 0; i < sizeof(tilings) / sizeof(tilings[0]); i++) {
         uint64_t shape[2] = {4, 6}, origin[4][2], box[4][2];
@@ -474,9 +470,8 @@ static void test_tilings(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     static const struct {
         const char *what, *dtype;
         enum storage storage;
@@ -513,9 +508,8 @@ static void test_refusals(void **state)
 }
 
 /* Steps that lead out of the data are found before anything is read there. */
-static void test_strides_outside(void **state)
+TEST(test_strides_outside)
 {
-    (void)state;
     static const int64_t bad[][2] = {{3, 2},         {6, 1},  {INT64_MAX, 1},
                                      {1, INT64_MAX}, {-1, 1}, {1, INT64_MIN}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -541,9 +535,8 @@ static void test_strides_outside(void **state)
 }
 
 /* Packed elements: whole blocks along the last dimension can be cut, others not. */
-static void test_packed(void **state)
+TEST(test_packed)
 {
-    (void)state;
     uint8_t bytes[6] = {0x10, 0x32, 0x54, 0x76, 0x98, 0xBA}, got[6] = {0};
     uint64_t shape[2] = {3, 4};
     struct extent extent = {.bytes = bytes, .stored = sizeof(bytes)};

@@ -365,23 +365,20 @@ static void fail_everywhere(enum fault fault, enum status expected)
     }
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     fail_everywhere(NO_MEMORY, ERR_MEMORY);
 }
 
-static void test_no_read(void **state)
+TEST(test_no_read)
 {
-    (void)state;
     fail_everywhere(NO_READ, ERR_IO);
 }
 
 /* --- damage ----------------------------------------------------------------------------- */
 
-static void test_checksums(void **state)
+TEST(test_checksums)
 {
-    (void)state;
     for (size_t k = 0; k < KINDS; k++) {
         struct world w;
         struct stored_tensor t;
@@ -403,9 +400,8 @@ static void test_checksums(void **state)
 }
 
 /* What was verified while it was read is not read again. */
-static void test_verified_once(void **state)
+TEST(test_verified_once)
 {
-    (void)state;
     struct world w;
     struct stored_tensor t;
     struct reader *r = NULL;
@@ -429,9 +425,8 @@ static enum status open_now(const struct stored_tensor *t, struct error *err)
     return status;
 }
 
-static void test_changed_files(void **state)
+TEST(test_changed_files)
 {
-    (void)state;
     struct world w;
     struct stored_tensor t;
     struct error err = {.offset = NO_OFFSET};
@@ -463,9 +458,8 @@ static void test_changed_files(void **state)
     assert_int_equal(ERR_MISSING, open_now(&t, &err));
 }
 
-static void test_shrinking_file(void **state)
+TEST(test_shrinking_file)
 {
-    (void)state;
     struct world w;
     struct stored_tensor t;
     struct reader *r = NULL;
@@ -481,9 +475,8 @@ static void test_shrinking_file(void **state)
 /* --- economy ---------------------------------------------------------------------------- */
 
 /* A slice reads what it needs of a large file, which is empty but for its length. */
-static void test_slice_reads_little(void **state)
+TEST(test_slice_reads_little)
 {
-    (void)state;
     static const struct {
         const char *what;
         struct ckptdb_slice slices[2];
@@ -526,9 +519,8 @@ static void test_slice_reads_little(void **state)
 }
 
 /* Of many pieces only those are read that a slice touches. */
-static void test_slice_of_pieces(void **state)
+TEST(test_slice_of_pieces)
 {
-    (void)state;
     struct world w;
     struct stored_tensor t;
     struct reader *r = NULL;
@@ -585,9 +577,8 @@ static enum status read_through(struct file_cache *cache, struct stored_file *fi
 }
 
 /* Files stay open from one tensor to the next, not too many, and not when they have changed. */
-static void test_cache(void **state)
+TEST(test_cache)
 {
-    (void)state;
     struct stored_file files[CACHED_FILES];
     struct reader *readers[CACHED_FILES] = {NULL}, *r = NULL;
     char names[CACHED_FILES][8];

@@ -307,9 +307,8 @@ static void add_spans(const struct regex *re, struct text *out)
     }
 }
 
-static void matches_as_python(void **state)
+TEST(matches_as_python)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(matches); i++) {
         struct regex *re = compile(matches[i].pattern, matches[i].how);
         struct error err = {.offset = NO_OFFSET};
@@ -331,9 +330,8 @@ static void add_literal(struct text *out, struct regex_literal l)
 }
 
 /* The literals in what a pattern matches: sets of them, with ^ and $ for the ends of the text. */
-static void keys_of_patterns(void **state)
+TEST(keys_of_patterns)
 {
-    (void)state;
     static const struct {
         const char *pattern, *keys;
     } cases[] = {
@@ -387,9 +385,8 @@ static void keys_of_patterns(void **state)
 }
 
 /* A $ is the end of the text if nothing of the pattern comes after it; and a search begins anywhere. */
-static void keys_by_how(void **state)
+TEST(keys_by_how)
 {
-    (void)state;
     static const struct {
         const char *pattern;
         enum regex_how how;
@@ -436,9 +433,8 @@ static void keys_by_how(void **state)
     }
 }
 
-static void errors_as_python(void **state)
+TEST(errors_as_python)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(errors); i++) {
         struct regex *re = NULL;
         struct error err = {.offset = NO_OFFSET};
@@ -451,9 +447,8 @@ static void errors_as_python(void **state)
     }
 }
 
-static void refuses_what_it_cannot(void **state)
+TEST(refuses_what_it_cannot)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(unsupported); i++) {
         struct regex *re = NULL;
         struct error err = {.offset = NO_OFFSET};
@@ -464,9 +459,8 @@ static void refuses_what_it_cannot(void **state)
     }
 }
 
-static void refuses_size(void **state)
+TEST(refuses_size)
 {
-    (void)state;
     size_t len = 70000;
     char *pattern = malloc(len);
     assert_non_null(pattern);
@@ -499,9 +493,8 @@ static const struct {
     {"z", "abab", ""},
 };
 
-static void walks_as_python(void **state)
+TEST(walks_as_python)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(walks); i++) {
         struct regex *re = compile(walks[i].pattern, REGEX_SEARCH);
         struct error err = {.offset = NO_OFFSET};
@@ -520,9 +513,8 @@ static void walks_as_python(void **state)
     }
 }
 
-static void names_and_lengths(void **state)
+TEST(names_and_lengths)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct regex *re = compile("(?P<a>x)(y)?(?P<\xC3\xA9>z)", REGEX_SEARCH);
     assert_int_equal(regex_groups(re), 3);
@@ -544,9 +536,8 @@ static void names_and_lengths(void **state)
     regex_free(re);
 }
 
-static void bad_text(void **state)
+TEST(bad_text)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t len, start;
@@ -567,9 +558,8 @@ static void bad_text(void **state)
 }
 
 /* A pattern that would run for years ends in an error, and the regex stays usable. */
-static void runaway_ends(void **state)
+TEST(runaway_ends)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct regex *re = compile("(a+)+$", REGEX_SEARCH);
     char text[41];
@@ -583,9 +573,8 @@ static void runaway_ends(void **state)
 }
 
 /* More backtracking than the machine's own stack has room for. */
-static void long_text(void **state)
+TEST(long_text)
 {
-    (void)state;
     size_t len = 200000, begin = 0, end = 0;
     struct error err = {.offset = NO_OFFSET};
     char *text = malloc(len);
@@ -622,9 +611,8 @@ static enum status status_without_memory(void)
     return err.status;
 }
 
-static void no_memory_is_no_limit(void **state)
+TEST(no_memory_is_no_limit)
 {
-    (void)state;
     int how = 0;
     pid_t child = fork();
     assert_true(child >= 0);

@@ -9,9 +9,8 @@ static struct cached_regex *borrow(struct regex_cache *c, const char *pattern, e
     return e;
 }
 
-static void finds_again(void **state)
+TEST(finds_again)
 {
-    (void)state;
     struct regex_cache *c = regex_cache_new();
     struct cached_regex *a = borrow(c, "a+", REGEX_SEARCH);
     struct cached_regex *whole = borrow(c, "a+", REGEX_FULLMATCH);
@@ -29,9 +28,8 @@ static void finds_again(void **state)
 }
 
 /* Far more patterns than the cache keeps, all borrowed at once, then all again one by one. */
-static void borrowed_patterns_stay(void **state)
+TEST(borrowed_patterns_stay)
 {
-    (void)state;
     enum { MANY = 600 };
     static struct cached_regex *e[MANY];
     struct regex_cache *c = regex_cache_new();
@@ -53,9 +51,8 @@ static void borrowed_patterns_stay(void **state)
     regex_cache_free(c);
 }
 
-static void templates_stay_while_borrowed(void **state)
+TEST(templates_stay_while_borrowed)
 {
-    (void)state;
     enum { MANY = 20 };
     const struct template *t[MANY], *again = NULL;
     struct error err = {.offset = NO_OFFSET};
@@ -84,9 +81,8 @@ static void templates_stay_while_borrowed(void **state)
     regex_cache_free(c);
 }
 
-static void errors_leave_nothing(void **state)
+TEST(errors_leave_nothing)
 {
-    (void)state;
     struct regex_cache *c = regex_cache_new();
     struct cached_regex *e = NULL;
     const struct template *t = NULL;
@@ -104,9 +100,8 @@ static void errors_leave_nothing(void **state)
     regex_cache_free(c);
 }
 
-static void last_owner_frees(void **state)
+TEST(last_owner_frees)
 {
-    (void)state;
     struct regex_cache *c = regex_cache_new();
     assert_ptr_equal(sql_hold(&c->shared), c);
     sql_hold(&c->shared);

@@ -193,9 +193,8 @@ static void check(struct rules *r, const char *name, size_t len, enum rule_outco
     assert_memory_equal(got->text, want, got->len);
 }
 
-static void one_rule(void **state)
+TEST(one_rule)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
         const struct rule_case *c = &rule_cases[i];
         print_message("%s\n", c->what);
@@ -216,9 +215,8 @@ static void one_rule(void **state)
 
 /* Each allocation of an answer fails once: either it is right all the same or it says that there was no
  * memory, and it is right when asked again. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     unsigned long told = 0;
     for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
         const struct rule_case *c = &rule_cases[i];
@@ -246,9 +244,8 @@ static void no_memory(void **state)
     assert_true(told > 100);
 }
 
-static void first_rule_decides(void **state)
+TEST(first_rule_decides)
 {
-    (void)state;
     struct rules *r = rules_new(RULES_FULLMATCH);
     assert_non_null(r);
     assert_true(rules_add(r, 1, "a.*", "first", "int32", NULL));
@@ -266,9 +263,8 @@ static void first_rule_decides(void **state)
     rules_free(NULL);
 }
 
-static void numbers_have_a_limit(void **state)
+TEST(numbers_have_a_limit)
 {
-    (void)state;
     static const char want[] =
         "ValueError: Exceeds the limit (4300 digits) for integer string conversion: value has "
         "4301 digits; use sys.set_int_max_str_digits() to increase the limit";
@@ -284,9 +280,8 @@ static void numbers_have_a_limit(void **state)
     rules_free(r);
 }
 
-static void bytes_that_are_no_text(void **state)
+TEST(bytes_that_are_no_text)
 {
-    (void)state;
     struct rules *r = rules_new(RULES_FULLMATCH);
     assert_non_null(r);
     assert_true(rules_add(r, 1, ".*", "\\g<0>", NULL, NULL));
@@ -300,9 +295,8 @@ static void bytes_that_are_no_text(void **state)
 
 /* More keys than a step remembers, asked for in turn and again: each is found, and what is not there
  * is not. */
-static void many_keys(void **state)
+TEST(many_keys)
 {
-    (void)state;
     struct rules *r = rules_new(RULES_FULLMATCH);
     const char *const step[] = {"v", "table", "t", "\\1"};
     char key[16], value[32];
@@ -485,9 +479,8 @@ static size_t check_name(struct rule_world *w, const char *name, size_t len)
     return matches;
 }
 
-static void index_finds_what_matches(void **state)
+TEST(index_finds_what_matches)
 {
-    (void)state;
     uint64_t random = 21;
     size_t matches = 0;
     struct rule_world w = {0};
@@ -520,9 +513,8 @@ static void index_finds_what_matches(void **state)
 
 /* Of many rules only those are asked that could match: 20,000 rules, whose literals begin alike, end
  * alike, or are in the midst, take no longer for a name than a few. */
-static void many_rules(void **state)
+TEST(many_rules)
 {
-    (void)state;
     static const struct {
         const char *before, *after, *name, *rest;
     } forms[] = {

@@ -42,13 +42,12 @@ static struct batch *index_file(const char *file, size_t len, struct reuse *reus
 
 /* The second file with the same header takes the first one's layout; a file that lost its
  * end, or got more, does not pass for it. */
-static void test_shared_header(void **state)
+TEST(test_shared_header)
 {
     struct text header = {0};
     struct error err;
     struct reuse *reuse = reuse_new();
     size_t len;
-    (void)state;
     text_adds(&header, "{\"__metadata__\":{\"format\":\"pt\"},"
                        "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}");
     char *file = make_file(&header, 4, &len);
@@ -78,13 +77,12 @@ static void test_shared_header(void **state)
 }
 
 /* Facts that are not the header's first member are shared with its layout. */
-static void test_shared_facts(void **state)
+TEST(test_shared_facts)
 {
     struct text header = {0};
     struct error err;
     struct reuse *reuse = reuse_new();
     size_t len;
-    (void)state;
     text_adds(&header, "{\"A\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
                        "\"__metadata__\":{\"format\":\"mlx\"}}");
     char *file = make_file(&header, 4, &len);
@@ -143,9 +141,8 @@ static void free_all(struct batch *list[LARGE])
 
 /* The memory of layouts that are shared is bounded, more so until one was found again; old ones make room
  * for new ones, unless they are in use. */
-static void test_room_for_shared(void **state)
+TEST(test_room_for_shared)
 {
-    (void)state;
     struct reuse *reuse = reuse_new();
     struct batch *list[LARGE];
     for (int i = 0; i < LARGE; i++) {
@@ -168,12 +165,11 @@ static void test_room_for_shared(void **state)
 }
 
 /* A million empty tensors: names and sizes are checked in linear time. */
-static void test_a_million(void **state)
+TEST(test_a_million)
 {
     struct text header = {0};
     struct error err;
     size_t len;
-    (void)state;
     text_addc(&header, '{');
     for (int i = 0; i < 1000000; i++)
         text_addf(&header, "%s\"t%d\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}",
@@ -189,9 +185,8 @@ static void test_a_million(void **state)
 }
 
 /* Names as long as the limit are kept; one byte more is the limit, and says so. */
-static void test_long_name(void **state)
+TEST(test_long_name)
 {
-    (void)state;
     for (size_t over = 0; over <= 1; over++) {
         struct text header = {0};
         struct error err;

@@ -36,9 +36,8 @@ static const char *const others[] = {
     "m-00001-of-99999999999999999999999",
 };
 
-static void whole_names(void **state)
+TEST(whole_names)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct shard_name s;
         if (!shard_name(names[i].name, &s))
@@ -55,9 +54,8 @@ static void whole_names(void **state)
     }
 }
 
-static void numbers_at_the_beginning(void **state)
+TEST(numbers_at_the_beginning)
 {
-    (void)state;
     struct shard_name s;
     assert_false(shard_number("00001-of-00002", SHARD_DIGITS, &s));
     assert_false(shard_number("-000-of-001.index", SHARD_DIGITS, &s));

@@ -46,9 +46,8 @@ static void add_unit(struct text *out, enum unit kind, struct splitter *p)
     splitter_next(p);
 }
 
-static void splits_scripts(void **state)
+TEST(splits_scripts)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(scripts); i++) {
         struct splitter p = {0};
         struct text units = {0};
@@ -75,9 +74,8 @@ static bool is_ls(const char *line, size_t len)
 }
 
 /* Where a person types, a command needs no dot, unless a statement has begun. */
-static void takes_bare_commands(void **state)
+TEST(takes_bare_commands)
 {
-    (void)state;
     struct splitter p = {.command = is_ls};
     assert_int_equal(splitter_line(&p, " ls x\n", 6), UNIT_DOT);
     assert_string_equal(splitter_text(&p), " ls x");
@@ -89,9 +87,8 @@ static void takes_bare_commands(void **state)
     splitter_release(&p);
 }
 
-static void refuses_a_nul(void **state)
+TEST(refuses_a_nul)
 {
-    (void)state;
     struct splitter p = {0};
     assert_int_equal(splitter_line(&p, "SELECT 1\0;\n", 11), UNIT_BAD);
     splitter_release(&p);
@@ -116,9 +113,8 @@ static const struct {
     {"a b c d e f", NULL, -2},
 };
 
-static void splits_words(void **state)
+TEST(splits_words)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(word_cases); i++) {
         char line[64], *words[5];
         struct text joined = {0};
@@ -154,9 +150,8 @@ static const struct {
     {"abcdef", "badcfe", 3, 3},
 };
 
-static void measures_distance(void **state)
+TEST(measures_distance)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(distances); i++) {
         print_message("%s %s\n", distances[i].a, distances[i].b);
         assert_int_equal(edit_distance(distances[i].a, distances[i].b, distances[i].limit),
@@ -166,9 +161,8 @@ static void measures_distance(void **state)
     }
 }
 
-static void keeps_the_nearest(void **state)
+TEST(keeps_the_nearest)
 {
-    (void)state;
     static const char *const names[] = {
         "model.embed.bias",    "model.embd.weight",   "lm_head",
         "model.embed.weights", "xmodel.embed.weight", "model.embed.wait"};
@@ -200,9 +194,8 @@ static const struct {
     {UINT64_MAX, "18.4 EB", "18446744 T"},
 };
 
-static void says_numbers(void **state)
+TEST(says_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(humans); i++) {
         char out[HUMAN_MAX];
         print_message("%s\n", humans[i].bytes);
@@ -229,9 +222,8 @@ static const struct {
     {"\U0001F642abc", 5, "abc"},
 };
 
-static void measures_text(void **state)
+TEST(measures_text)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(widths); i++) {
         const char *text = widths[i].text;
         print_message("%s\n", text);
@@ -276,9 +268,8 @@ static void see(void *context, const struct module_visit *v)
     assert_int_equal(m->nbytes, m->tensors * 8);
 }
 
-static void folds_modules(void **state)
+TEST(folds_modules)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(trees); i++) {
         struct module_tree tree;
         struct text seen = {0};
@@ -336,9 +327,8 @@ static void check_many(unsigned layers, unsigned kinds, bool borrows)
     free(texts);
 }
 
-static void folds_many(void **state)
+TEST(folds_many)
 {
-    (void)state;
     static const unsigned layers[] = {32, 33, 511, 512, 513, 8191, 8192, 20000};
     static const unsigned kinds[] = {1, 2, 15, 16, 17, 31};
     for (size_t i = 0; i < COUNT(layers); i++)
@@ -349,9 +339,8 @@ static void folds_many(void **state)
 }
 
 /* A name of nothing but separators is cut at a depth, not followed. */
-static void bounds_the_depth(void **state)
+TEST(bounds_the_depth)
 {
-    (void)state;
     enum { LEN = 100000 };
     char *name = malloc(LEN + 1);
     struct module_tree tree;

@@ -147,9 +147,8 @@ static void check(size_t i, const struct ckptdb_slice *slices, const bool *drop)
     text_release(&elements);
 }
 
-static void test_slices(void **state)
+TEST(test_slices)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct ckptdb_slice slices[3] = {{0, 1, 1}};
         bool drop[3];

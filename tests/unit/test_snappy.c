@@ -38,9 +38,8 @@ static const struct {
     CASE("no length", "", "", false),
 };
 
-static void decode(void **state)
+TEST(decode)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);
         /* A heap copy of just the size, so that a sanitizer sees a byte too far. */
@@ -65,9 +64,8 @@ static void decode(void **state)
 
 /* A declared length that no block of this size can reach is refused before it is
  * allocated; the best that a block can do is not. */
-static void bomb(void **state)
+TEST(bomb)
 {
-    (void)state;
     uint64_t len;
     assert_false(
         snappy_length((struct bytes){(const uint8_t *)"\377\377\377\377\017abc", 8}, &len));

@@ -84,9 +84,8 @@ static const struct {
     {"SELECT count(*) FROM extent", "3", false},
 };
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-    (void)state;
     char text[300];
     sqlite3 *db = catalog();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -97,9 +96,8 @@ static void test_answers(void **state)
 }
 
 /* Through the other door there is nothing that opens a file. */
-static void test_noread(void **state)
+TEST(test_noread)
 {
-    (void)state;
     char text[300];
     sqlite3 *from = catalog(), *db = NULL;
     assert_int_equal(SQLITE_OK, sqlite3_open(":memory:", &db));
@@ -120,9 +118,8 @@ static void test_noread(void **state)
 }
 
 /* A statement that was interrupted half-way does not keep the connection. */
-static void test_close_in_the_middle(void **state)
+TEST(test_close_in_the_middle)
 {
-    (void)state;
     sqlite3 *db = catalog();
     sqlite3_stmt *s = NULL;
     assert_int_equal(
@@ -136,9 +133,8 @@ static void test_close_in_the_middle(void **state)
 }
 
 /* Rows that contradict themselves are errors, not reads past an end. */
-static void test_damaged_rows(void **state)
+TEST(test_damaged_rows)
 {
-    (void)state;
     static const struct {
         const char *damage, *part; /* of the error */
     } damages[] = {
@@ -250,9 +246,8 @@ static void test_interrupted(void **unused)
 }
 
 /* What fails already when a statement is prepared says what it was for. */
-static void test_what_was_done(void **state)
+TEST(test_what_was_done)
 {
-    (void)state;
     sqlite3 *db = NULL;
     bool complete;
     struct error err = {.offset = NO_OFFSET};

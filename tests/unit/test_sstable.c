@@ -30,9 +30,8 @@ static void build(struct table *t, unsigned count)
     }
 }
 
-static void well_formed(void **state)
+TEST(well_formed)
 {
-    (void)state;
     static const struct {
         unsigned count, entries_a_block;
         bool snappy;
@@ -56,9 +55,8 @@ static void well_formed(void **state)
     }
 }
 
-static void no_entries(void **state)
+TEST(no_entries)
 {
-    (void)state;
     struct table t = {0};
     struct text got = {0};
     struct error err = {0};
@@ -68,9 +66,8 @@ static void no_entries(void **state)
 }
 
 /* Every cut is an error. Every changed byte is one too, or changes nothing that is read. */
-static void damage(void **state)
+TEST(damage)
 {
-    (void)state;
     struct table t = {.entries_a_block = 3};
     build(&t, 8);
     struct bytes file = table_finish(&t);
@@ -111,9 +108,8 @@ static struct bytes one_block(struct table *t, struct bytes content, uint8_t typ
     return table_finish(t);
 }
 
-static void bad_blocks(void **state)
+TEST(bad_blocks)
 {
-    (void)state;
 #define RESTARTS "\0\0\0\0\1\0\0\0"
     const struct {
         const char *name;
@@ -156,9 +152,8 @@ static void bad_blocks(void **state)
 }
 
 /* Through windows of any size come the same keys, lengths and places, and beginnings. */
-static void heads_only(void **state)
+TEST(heads_only)
 {
-    (void)state;
     static const uint64_t heads[] = {1, 16, 40, 100, 5000, 1 << 20};
     struct table t = {.entries_a_block = 60};
     struct source *source = NULL;
@@ -206,9 +201,8 @@ static void heads_only(void **state)
 }
 
 /* Index entries whose handles lead astray, after one good block of 13 bytes. */
-static void bad_handles(void **state)
+TEST(bad_handles)
 {
-    (void)state;
     const struct {
         const char *name;
         struct bytes handle;
@@ -238,9 +232,8 @@ static void bad_handles(void **state)
 }
 
 /* One block listed twice would make any number of entries from a few bytes. */
-static void block_listed_twice(void **state)
+TEST(block_listed_twice)
 {
-    (void)state;
     struct table t = {0};
     struct text got = {0};
     struct error err = {0};
@@ -253,9 +246,8 @@ static void block_listed_twice(void **state)
     table_release(&t);
 }
 
-static void footers(void **state)
+TEST(footers)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t index, size;
@@ -308,9 +300,8 @@ static enum status grow_keys(size_t len, unsigned count)
     return err.status;
 }
 
-static void key_growth(void **state)
+TEST(key_growth)
 {
-    (void)state;
     assert_int_equal(grow_keys(1 << 20, 60), OK);
     assert_int_equal(grow_keys(1 << 20, 200), ERR_LIMIT);
     assert_int_equal(grow_keys((1 << 20) + 1, 1), ERR_LIMIT);

@@ -31,7 +31,7 @@ static bool see(void *context, const struct directory_entry *e)
     return strcmp(e->name, "stop") != 0;
 }
 
-static void test_listing(void **state)
+TEST(test_listing)
 {
     static const struct {
         const char *path, *names; /* NULL if absent */
@@ -50,7 +50,6 @@ static void test_listing(void **state)
         {"memory:/", NULL},
     };
     struct error err = {.offset = NO_OFFSET};
-    (void)state;
     assert_int_equal(memory_mount("t", small, 6, &err), OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char seen[200] = "";
@@ -78,7 +77,7 @@ static bool see_identity(void *context, const struct directory_entry *e)
     return true;
 }
 
-static void test_identities(void **state)
+TEST(test_identities)
 {
     static const char *const paths[] = {"a", "a-x", "z"};
     struct error err = {.offset = NO_OFFSET};
@@ -86,7 +85,6 @@ static void test_identities(void **state)
     struct file_identity now, again;
     enum entry_kind kind;
     struct source *s = NULL;
-    (void)state;
     assert_int_equal(memory_mount("t", small, 6, &err), OK);
     assert_int_equal(directory_list("memory:/t", 0, NULL, see_identity, &all, &err), OK);
     for (size_t i = 0; i < 3; i++) {
@@ -114,12 +112,11 @@ static void test_identities(void **state)
 }
 
 /* Modification times that a file system may hold: 1901, 2262 and 2446 (the end of ext4's). */
-static void test_far_times(void **state)
+TEST(test_far_times)
 {
     static const int64_t seconds[] = {-2147483647, 9223372035, 9223372036, 9223372037, 15032385534};
     char path[] = "/tmp/test_store_XXXXXX";
     int fd = mkstemp(path);
-    (void)state;
     assert_true(fd >= 0);
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -143,14 +140,13 @@ static bool see_kind(void *context, const struct directory_entry *e)
 }
 
 /* Names that no file can have are absent, which is remembered; a path too long for a call is not. */
-static void test_long_names(void **state)
+TEST(test_long_names)
 {
     static const struct {
         size_t name, depth; /* bytes; folders of 100 above it */
         enum status status;
     } cases[] = {
         {255, 0, ERR_MISSING}, {256, 0, ERR_MISSING}, {3000, 0, ERR_MISSING}, {200, 45, ERR_IO}};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
         struct file_identity identity;
@@ -170,12 +166,11 @@ static void test_long_names(void **state)
     }
 }
 
-static void test_long_link(void **state)
+TEST(test_long_link)
 {
     char folder[] = "/tmp/test_store_XXXXXX", link[64], target[300];
     enum entry_kind kind = ENTRY_FILE;
     struct error err = {.offset = NO_OFFSET};
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(link, sizeof(link), "%s/link", folder);
     memset(target, 'x', sizeof(target));
@@ -187,14 +182,13 @@ static void test_long_link(void **state)
     rmdir(folder);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const char *const bad[][2] = {
         {"", NULL},   {"/a", NULL}, {"a/", NULL}, {"a//b", NULL}, {".", NULL},      {"a/..", NULL},
         {"..", NULL}, {"a", "a"},   {"a", "a/b"}, {"a/b", "a"},   {"a/b/c", "a/b"}, {"./a", NULL},
     };
     struct error err = {.offset = NO_OFFSET};
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const struct memory_file files[] = {{bad[i][0], BYTES("")}, {bad[i][1], BYTES("")}};
         assert_int_equal(memory_mount("t", files, bad[i][1] ? 2 : 1, &err), ERR_ARGUMENT);
@@ -318,13 +312,12 @@ static bool compare_folder(const char *folder)
     return !c.odd;
 }
 
-static void test_as_on_disk(void **state)
+TEST(test_as_on_disk)
 {
     static const char *const formats_tested[] = {"zarr", "orbax", "ocdbt",
                                                  "t5x",  "dcp",   "jax_pytree"};
     const char *tests = getenv("TESTS");
     size_t compared = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof(formats_tested) / sizeof(formats_tested[0]); i++) {
         char folder[2048], full[4096], *real;
         snprintf(folder, sizeof(folder), "%s/fixtures/%s", tests ? tests : "tests",

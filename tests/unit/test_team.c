@@ -57,9 +57,8 @@ static void check_all_done(const struct trial *t)
 }
 
 /* Jobs wait behind each other, of all sizes, and are finished in order; threads none to many. */
-static void each_piece_once(void **state)
+TEST(each_piece_once)
 {
-    (void)state;
     const unsigned threads[] = {0, 1, 2, 7};
     const uint64_t counts[] = {0, 1, 2, 63, PIECES};
     for (unsigned k = 0; k < 4; k++)
@@ -93,9 +92,8 @@ static uint64_t pieces_done(const struct trial *t)
 }
 
 /* What was dropped goes no further, and is not looked at any more; what is behind it is done. */
-static void dropped(void **state)
+TEST(dropped)
 {
-    (void)state;
     for (unsigned n = 0; n < 300; n++) {
         struct team *team = team_new();
         struct trial *first = trial_new(PIECES, 4, 1), *second = trial_new(PIECES, 4, 3);
@@ -122,9 +120,8 @@ static void dropped(void **state)
 }
 
 /* A refused job is not gone on with, and all pieces below the one that refused were begun. */
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (unsigned n = 0; n < 300; n++) {
         struct team *team = team_new();
         struct trial *first = trial_new(PIECES, 3, 1 + n % 5);

@@ -75,9 +75,8 @@ static const struct {
     {"", "", "\\g<0>", NULL, "", 0},
 };
 
-static void expands_as_python(void **state)
+TEST(expands_as_python)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *pattern = cases[i].pattern, *text = cases[i].text;
         const char *source = cases[i].template;
@@ -107,9 +106,8 @@ static void expands_as_python(void **state)
     }
 }
 
-static void bad_bytes(void **state)
+TEST(bad_bytes)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct regex *re = NULL;
     struct template *t = NULL;
@@ -119,9 +117,8 @@ static void bad_bytes(void **state)
     regex_free(re);
 }
 
-static void keeps_nul_and_limit(void **state)
+TEST(keeps_nul_and_limit)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct regex *re = NULL;
     struct template *t = NULL;

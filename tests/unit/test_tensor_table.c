@@ -324,9 +324,8 @@ static const char *const conditions[] = {
     "file = '/r/5/0.st' AND ord > 1",
 };
 
-static void test_conditions(void **state)
+TEST(test_conditions)
 {
-    (void)state;
     sqlite3 *db = small_catalog();
     int bad = 0;
     run(db, "INSERT INTO _content_hashes VALUES (1, 'aa');"
@@ -416,10 +415,9 @@ static void check_sizes(int tensors, int files, bool placed)
     db_close(db);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
     static const int tensors[] = {0, 1, 4, 5, 511, 512, 513, 1023, 1024, 1025};
-    (void)state;
     for (size_t i = 0; i < sizeof(tensors) / sizeof(tensors[0]); i++) {
         check_sizes(tensors[i], 1, false);
         check_sizes(tensors[i], 64, true);
@@ -431,9 +429,8 @@ static void test_sizes(void **state)
 }
 
 /* More than is kept (BLOCKS_BYTES): blocks are dropped under the statements that use them. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     sqlite3 *db = open_catalog(":memory:");
     for (int i = 1; i <= 5; i++) {
         add_layout(db, i, 700, 1);
@@ -457,7 +454,7 @@ static void test_memory(void **state)
 
 /* --- hostile values ------------------------------------------------------------------------ */
 
-static void test_hostile_values(void **state)
+TEST(test_hostile_values)
 {
     static const char *const cases[] = {
         "1",
@@ -482,7 +479,6 @@ static void test_hostile_values(void **state)
         "name IN (SELECT DISTINCT name FROM tensor)",
         "file = CAST(x'2f00ff' AS TEXT)",
     };
-    (void)state;
     sqlite3 *db = small_catalog();
     run(db,
         "UPDATE _layout_tensors SET name = CAST(x'610062' AS TEXT), shape = '' WHERE id = 1 << 24;"
@@ -515,7 +511,7 @@ static void expect_damage(sqlite3 *db, const char *sql)
         fail_msg("%s: %lld, %s", sql, (long long)ours, sqlite3_errmsg(db));
 }
 
-static void test_damage(void **state)
+TEST(test_damage)
 {
     static const char *const damage[] = {
         "DELETE FROM _layout_tensors WHERE id = (1 << 24) + 3",
@@ -530,7 +526,6 @@ static void test_damage(void **state)
         "PRAGMA foreign_keys = 0; UPDATE _checkpoints SET layout = -1",
         "PRAGMA foreign_keys = 0; UPDATE _checkpoints SET layout = 9223372036854775807",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
         sqlite3 *db = small_catalog();
         print_message("%s\n", damage[i]);
@@ -549,11 +544,10 @@ static void test_damage(void **state)
 }
 
 /* What a layout lacks of its kinds is not taken for what its tensors lack. */
-static void test_without_kinds(void **state)
+TEST(test_without_kinds)
 {
     static const char *const cases[] = {"dtype = 'float32'", "shape IS NULL", "rank = 2",
                                         "nbytes > 0 AND name LIKE '%W'"};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sqlite3 *db = small_catalog();
         run(db, "DELETE FROM _layout_kinds");
@@ -568,12 +562,11 @@ static void test_without_kinds(void **state)
 }
 
 /* Sizes that several kinds of a layout have, several layouts, or none. */
-static void test_order_of_sizes(void **state)
+TEST(test_order_of_sizes)
 {
     static const char *const orders[] = {"nbytes, id", "nbytes DESC, id",
                                          "nbytes, checkpoint_id, ord",
                                          "nbytes DESC, checkpoint_id, ord"};
-    (void)state;
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         sqlite3 *db = small_catalog();
         run(db,
@@ -604,7 +597,7 @@ static void expect_all_same(sqlite3 *db)
     expect_same(db, "dtype IN (SELECT DISTINCT dtype FROM tensor)");
 }
 
-static void test_rollback(void **state)
+TEST(test_rollback)
 {
     static const char *const changes[] = {
         "UPDATE _layout_tensors SET name = 'new' || id, nbytes = 77, shape = '[7]';"
@@ -615,7 +608,6 @@ static void test_rollback(void **state)
         "DELETE FROM _checkpoints WHERE id = 6",
         "UPDATE _files SET path = path || '.new'",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         sqlite3 *db = small_catalog();
         expect_all_same(db);
@@ -636,9 +628,8 @@ static void test_rollback(void **state)
 }
 
 /* While one connection goes through tensors, another one adds some. */
-static void test_writer_beside(void **state)
+TEST(test_writer_beside)
 {
-    (void)state;
     sqlite3 *db = open_catalog("beside.db"), *writer;
     sqlite3_stmt *s = NULL;
     add_layout(db, 1, 700, 2);
@@ -675,7 +666,7 @@ static int stop_once(void *left)
 }
 
 /* What was half read when a statement was interrupted is not taken for all. */
-static void test_interrupted(void **state)
+TEST(test_interrupted)
 {
     static const char *const asked_for[] = {
         "SELECT count(*), sum(length(name)), sum(stored) FROM tensor",
@@ -683,7 +674,6 @@ static void test_interrupted(void **state)
         "SELECT count(*) FROM tensor WHERE name LIKE '%W'",
         "SELECT count(DISTINCT file), count(hash) FROM tensor WHERE name > 't1' AND name < 't2'",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(asked_for) / sizeof(asked_for[0]); i++) {
         bool ended = false;
         for (int n = 1; !ended; n += 1 + n / 4) {

@@ -511,9 +511,8 @@ static const struct bundle_case cases[] = {
 };
 /* clang-format on */
 
-static void bundles(void **state)
+TEST(bundles)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct bundle_case *c = &cases[i];
         print_message("%s\n", c->name);
@@ -537,9 +536,8 @@ static void bundles(void **state)
 /* --- names of files --------------------------------------------------------------------- */
 
 /* One tensor in shard 0 of 2; the files beside the index are these. */
-static void data_file_names(void **state)
+TEST(data_file_names)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *files[3];
@@ -580,9 +578,8 @@ static void data_file_names(void **state)
 }
 
 /* What is said of a missing data file names the file that it may be. */
-static void missing_file_hints(void **state)
+TEST(missing_file_hints)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *files[2];
@@ -615,9 +612,8 @@ static void missing_file_hints(void **state)
     }
 }
 
-static void steps(void **state)
+TEST(steps)
 {
-    (void)state;
     static const struct {
         const char *index, *checkpoint;
         int64_t step; /* -1: none */
@@ -668,9 +664,8 @@ static const char known_index[] =
     "0378008401000000000100000000ac0e6b6189010896010f0000000000000000000000000000"
     "000000000000000000000000000000000000000057fb808b247547db";
 
-static void known_bytes(void **state)
+TEST(known_bytes)
 {
-    (void)state;
     struct directory d;
     struct text file = {0};
     put_hex(&file, known_index);
@@ -691,9 +686,8 @@ static void known_bytes(void **state)
     directory_close(&d);
 }
 
-static void probes(void **state)
+TEST(probes)
 {
-    (void)state;
     struct table v2 = {0}, snappy = {.snappy = true}, other = {0}, v1 = {0};
     put_header(&v2, &(struct header){.shards = 1});
     put_header(&snappy, &(struct header){.shards = 2, .endianness = 1});
@@ -737,9 +731,8 @@ static void probes(void **state)
 }
 
 /* Not a bundle at all, or not of this version: said for what it is. */
-static void other_tables(void **state)
+TEST(other_tables)
 {
-    (void)state;
     const struct {
         const char *name;
         struct bytes key, value;
@@ -767,9 +760,8 @@ static void other_tables(void **state)
 
 /* Every byte of a message in turn, under a checksum that is right: nothing but a clean answer
  * comes out, and no tensor that lies outside its file. */
-static void hostile_bytes(void **state)
+TEST(hostile_bytes)
 {
-    (void)state;
     static const char value[] = "\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x03\x28\x18\x35"
                                 "abcd\x3A\x06\x0A\x02\x10\x01\x0A\x00";
     for (size_t at = 0; at < sizeof(value) - 1; at++) {

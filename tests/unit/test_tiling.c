@@ -48,9 +48,8 @@ static unsigned parse_shape(const char *text, uint64_t *shape)
     return rank;
 }
 
-static void boxes(void **state)
+TEST(boxes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);
         uint64_t shape[4], origin[4], box[4];
@@ -71,9 +70,8 @@ static void boxes(void **state)
 }
 
 /* 254 dimensions of 2, cut in half in each dimension in turn: pieces of 2^253, 2^252, ... */
-static void many_dimensions(void **state)
+TEST(many_dimensions)
 {
-    (void)state;
     uint64_t shape[254], origin[254] = {0}, box[254];
     for (unsigned d = 0; d < 254; d++)
         shape[d] = box[d] = 2;

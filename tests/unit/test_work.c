@@ -73,9 +73,8 @@ static const struct {
     {THINGS, UINT64_MAX, 0, UINT64_MAX, 5000, 64, ERR_MEMORY},
 };
 
-static void all_in_order(void **state)
+TEST(all_in_order)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
         struct trial t = {.refuse_at = cases[i].refuse_at,
@@ -98,9 +97,8 @@ static void all_in_order(void **state)
     }
 }
 
-static void no_more_threads_than_things(void **state)
+TEST(no_more_threads_than_things)
 {
-    (void)state;
     assert_int_equal(work_threads(&(struct work){.count = 3, .threads = 8}), 3);
     assert_int_equal(work_threads(&(struct work){.count = 30, .threads = 8}), 8);
     assert_int_equal(work_threads(&(struct work){.count = 0, .threads = 8}), 1);
@@ -149,9 +147,8 @@ static enum status take_slowly(void *context, uint64_t number, void *thing, stru
 }
 
 /* Where many things wait for the taker, makers leave it a core. */
-static void a_slow_taker_keeps_its_core(void **state)
+TEST(a_slow_taker_keeps_its_core)
 {
-    (void)state;
     struct error err = {.offset = NO_OFFSET};
     struct trial t = {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     struct work w = {.count = 600,

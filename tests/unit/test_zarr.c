@@ -116,19 +116,17 @@ static const struct {
 #undef CASE
 };
 
-static void test_cases(void **state)
+TEST(test_cases)
 {
     unsigned bad = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         bad += compare(texts[i].text, texts[i].version, texts[i].expected);
     assert_int_equal(bad, 0);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
     struct text t = {0};
-    (void)state;
     text_adds(&t, "{\"zarr_format\":2,\"order\":\"C\",\"dtype\":\"<f4\",\"shape\":[");
     for (int i = 0; i < 255; i++)
         text_adds(&t, i ? ",1" : "1");
@@ -142,13 +140,12 @@ static void test_limits(void **state)
 }
 
 /* Whatever a byte is changed to, there is an answer. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
     static const char text[] = CODECS3(
         "\"int32\"", TRANSPOSE("[1,0]") "," SHARD("[3,1]", BIG ",\"gzip\"", LITTLE "," CRC));
     static const char bytes[] = {0, '"', '{', '}', '[', ']', ',', '9', '-', 'n', (char)0xFF};
     char copy[sizeof(text)];
-    (void)state;
     for (size_t i = 0; i + 1 < sizeof(text); i++) {
         for (size_t k = 0; k < sizeof(bytes); k++) {
             memcpy(copy, text, sizeof(text));
@@ -165,7 +162,7 @@ static void test_damage(void **state)
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-static void test_keys(void **state)
+TEST(test_keys)
 {
     static const struct {
         const char *rule; /* "." or "c/" … */
@@ -190,7 +187,6 @@ static void test_keys(void **state)
         {".", 0, "c", -1},     {".", 0, "00", -1},
     };
     uint64_t shape[] = {4, 7}, box[] = {2, 3};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         bool prefixed = cases[i].rule[0] == 'c';
         struct zarr_array a = {.rank = cases[i].rank, .shape = shape};
@@ -210,7 +206,7 @@ static void test_keys(void **state)
 
 /* --- what else a node says -------------------------------------------------------------- */
 
-static void test_consolidated(void **state)
+TEST(test_consolidated)
 {
     static const char v2_text[] =
         "{\"zarr_consolidated_format\":1,\"metadata\":{\".zgroup\":{},\"a/.zarray\":{\"x\":1},"
@@ -218,7 +214,6 @@ static void test_consolidated(void **state)
     static const char v3_text[] =
         "{\"attributes\":{\"k\":NaN},\"consolidated_metadata\":{\"kind\":\"inline\","
         "\"metadata\":{\"a\":{\"x\":1},\"b/c\":[],\"\":{}}}}";
-    (void)state;
     for (unsigned version = 2; version <= 3; version++) {
         const char *text = version == 2 ? v2_text : v3_text;
         struct error err = {.offset = NO_OFFSET};

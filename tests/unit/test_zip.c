@@ -117,11 +117,10 @@ static void unmake(struct made *m)
     text_release(&m->bytes);
 }
 
-static void test_read(void **state)
+TEST(test_read)
 {
     static struct made m;
     static const char *const names[] = {"s", "d"};
-    (void)state;
     make(&m, CONTENT_BYTES);
     assert_int_equal(m.zip.count, 2);
     assert_null(zip_find(&m.zip, "S"));
@@ -149,12 +148,11 @@ static void test_read(void **state)
 
 /* A member that claims more than its stream holds is an error, not zeros; one that claims
  * less is cut where it says. */
-static void test_wrong_size(void **state)
+TEST(test_wrong_size)
 {
     static struct made m;
     struct error err = {.offset = NO_OFFSET};
     struct bytes all;
-    (void)state;
     make(&m, CONTENT_BYTES + 1);
     assert_int_equal(
         zip_read(&m.zip, zip_find(&m.zip, "d"), CONTENT_BYTES * 2, &m.arena, &all, &err),
