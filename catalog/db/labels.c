@@ -117,6 +117,18 @@ static void shorten(struct tail *list, size_t count)
     }
 }
 
+static bool has_run(const struct labelled *c)
+{
+    return c->run && c->has_step;
+}
+
+/* Whether the one before is of the same run. */
+static bool follows(const struct labelling *l, size_t i)
+{
+    const struct labelled *c = &l->list[i];
+    return i && has_run(c) && has_run(c - 1) && strcmp(c->run, c[-1].run) == 0;
+}
+
 static void find_tails(struct labelling *l)
 {
     struct tail *list = arena_array(&l->arena, l->count + 1, sizeof(*list));
@@ -126,12 +138,15 @@ static void find_tails(struct labelling *l)
     for (size_t i = 0; i < l->count; i++)
         list[i] = (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
     shorten(list, l->count);
-    for (size_t i = 0; i < l->count; i++) {
-        struct labelled *c = &l->list[i];
-        if (c->run && c->has_step)
-            list[runs++] = (struct tail){c->run, strlen(c->run), &c->run_tail};
-    }
+    /* Neighbours are mostly of one run. */
+    for (size_t i = 0; i < l->count; i++)
+        if (has_run(&l->list[i]) && !follows(l, i))
+            list[runs++] =
+                (struct tail){l->list[i].run, strlen(l->list[i].run), &l->list[i].run_tail};
     shorten(list, runs);
+    for (size_t i = 0; i < l->count; i++)
+        if (follows(l, i))
+            l->list[i].run_tail = l->list[i - 1].run_tail;
 }
 
 /* --- saves ------------------------------------------------------------------------------ */

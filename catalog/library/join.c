@@ -15,7 +15,8 @@
 #include "catalog/db/schema.h"
 #include "catalog/db/write/writer.h"
 
-#define CACHE_KIB 65536 /* of pages, as an import has it */
+#define CACHE_KIB 65536   /* of pages, as an import has it */
+#define WAL_PAGES "10000" /* that wait for the disk together */
 
 /* Rows that refer to what is not there, or a layout that says it is another. */
 static void check_rows(const ckptdb *c, const char *path, struct error *err)
@@ -82,14 +83,16 @@ static void join_end(ckptdb *c, bool moved, struct ckptdb_joined *r, struct erro
         writer_drop_orphans(c->db, err);
 }
 
-/* Names for those that were added. The last of several catalogs names all. */
+/* Names for those that were added and could not keep what they were called (9_names.sql). The last of several catalogs
+ * names all. */
 static void join_names(const ckptdb *c, struct error *err)
 {
     sqlite3_stmt *added = db_query(
         c->db, err,
         "SELECT c.id, c.path, c.path, c.run, c.step, c.item, NULL, l.state FROM merge_checkpoint m"
+        " LEFT JOIN main._labels n ON n.id = m.target"
         " CROSS JOIN main._checkpoints c ON c.id = m.target"
-        " LEFT JOIN source._labels l ON l.id = m.id WHERE NOT m.known",
+        " LEFT JOIN source._labels l ON l.id = m.id WHERE NOT m.known AND n.id IS NULL",
         "");
     labels_add(c->db, added, err);
     sqlite3_finalize(added);
@@ -133,6 +136,11 @@ static const struct join_step rows[] = {
                                    " OR EXISTS (SELECT 1 FROM source._tensor_statistics)"
                                    " OR EXISTS (SELECT 1 FROM source._damages)"
                                    " OR EXISTS (SELECT 1 FROM source._verifications)"},
+    /* They keep their names if no run here is called like one there. */
+    {"schema/merge/9_names.sql",
+     "SELECT NOT merge_places()"
+     " AND NOT EXISTS (SELECT 1 FROM (SELECT DISTINCT run FROM source._labels WHERE run IS NOT NULL) s"
+     "                 JOIN main._labels n ON n.run = s.run)"},
 };
 
 static void join_steps(const ckptdb *c, const struct join_step *steps, size_t count,
@@ -208,8 +216,10 @@ static void join_wal(const ckptdb *c, bool enter)
 {
     sqlite3_exec(c->db,
                  enter
-                     ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"
-                     : "PRAGMA wal_checkpoint; PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE",
+                     ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                       "PRAGMA wal_autocheckpoint=" WAL_PAGES
+                     : "PRAGMA wal_checkpoint; PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE;"
+                       "PRAGMA wal_autocheckpoint=1000",
                  NULL, NULL, NULL);
 }
 

@@ -81,6 +81,14 @@ static void function_device(sqlite3_context *context, int argc, sqlite3_value **
     sqlite3_result_int64(context, (int64_t)(hash_bytes(&device, sizeof(device), of_host) >> 1));
 }
 
+static void function_places(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const struct join_places *p = sqlite3_user_data(context);
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int(context, p->count || p->host);
+}
+
 static void function_fresh(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     struct join_places *p = sqlite3_user_data(context);
@@ -97,6 +105,7 @@ static const struct {
     {"merge_path", 1, SQLITE_DETERMINISTIC, function_path},
     {"merge_moved", 1, SQLITE_DETERMINISTIC, function_moved},
     {"merge_device", 2, SQLITE_DETERMINISTIC, function_device},
+    {"merge_places", 0, SQLITE_DETERMINISTIC, function_places},
     {"merge_fresh", 0, 0, function_fresh},
 };
 

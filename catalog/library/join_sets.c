@@ -138,8 +138,9 @@ static void join_classes(const ckptdb *c, const char *path, struct text *differ,
 
 void join_sets(ckptdb *c, const char *path, bool keep_both, uint64_t *kept, struct error *err)
 {
-    static const char own[] = "SELECT EXISTS (SELECT name, verdict, why FROM source.known_class"
-                              " EXCEPT SELECT name, verdict, why FROM source._known_shipped)";
+    static const char own[] = "SELECT EXISTS (SELECT 1 FROM source.known_class k"
+                              " LEFT JOIN source._known_shipped s USING (name)"
+                              " WHERE s.verdict IS NOT k.verdict OR s.why IS NOT k.why)";
     struct text differ = {0};
     sqlite3_int64 classes = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && err->status == OK; i++)

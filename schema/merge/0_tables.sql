@@ -1,7 +1,7 @@
 -- 0_tables.sql - the plan of a merge (1_checkpoints.sql to 3_shared.sql): made once, and filled for each catalog.
 CREATE TEMP TABLE merge_checkpoint (
   id        INTEGER PRIMARY KEY,  -- there
-  path      TEXT NOT NULL UNIQUE, -- here
+  path      TEXT NOT NULL,        -- here
   here      INTEGER,              -- id here; NULL: it is new
   fresh     INTEGER,              -- the id that a new one gets
   target    INTEGER AS (coalesce(here, fresh)),

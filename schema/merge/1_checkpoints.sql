@@ -2,7 +2,7 @@
 --
 -- merge_path(path) is a path as it is called here, merge_moved(path) whether --relocate moved it, and
 -- merge_device(path, device) the device here: those of another machine (--host) are numbers of their own. merge_fresh()
--- counts 1, 2, ... in each catalog.
+-- counts 1, 2, ... in each catalog. merge_places(): some paths are called otherwise here.
 DELETE FROM merge_checkpoint;
 DELETE FROM merge_first;
 
@@ -11,10 +11,11 @@ INSERT INTO merge_checkpoint(id, path, here, fresh, known, taken, same, imported
 SELECT c.id, c.path, t.id, iif(t.id IS NULL, (SELECT coalesce(max(id), 0) FROM main._checkpoints) + merge_fresh(), NULL),
        t.id IS NOT NULL, t.id IS NULL OR c.imported > t.imported, 0, c.imported
 FROM (SELECT id, imported, merge_path(path) AS path FROM source._checkpoints) c
-LEFT JOIN main._checkpoints t ON t.path = c.path
-WHERE true
-ON CONFLICT(path) DO UPDATE
-SET id = excluded.id, here = excluded.here, fresh = excluded.fresh, taken = excluded.taken, imported = excluded.imported WHERE excluded.imported > imported;
+LEFT JOIN main._checkpoints t ON t.path = c.path;
+DELETE FROM merge_checkpoint
+WHERE merge_places()
+  AND id NOT IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY path ORDER BY imported DESC, id) AS n
+                                 FROM merge_checkpoint) WHERE n = 1);
 
 -- Files that were moved between the two imports: the first file tells which checkpoint they may be, if that
 -- is not there under its own path, too (then it is a link).
