@@ -46,7 +46,7 @@ static char *plan_text(const struct tensor_plan *p)
     for (int i = 0; i < p->tests; i++)
         text_addf(&out, "%c%c", 'a' + p->test[i].column, p->test[i].op);
     text_addc(&out, ';');
-    for (int i = 0; i < p->keys; i++)
+    for (int i = 0; i < p->keys + p->later; i++)
         text_addf(&out, "%c%c", 'a' + p->key[i].column, p->key[i].backwards ? '-' : '+');
     text_addf(&out, ";%x", p->used);
     char *copy = text_str(&out) ? sqlite3_mprintf("%s", text_str(&out)) : NULL;
@@ -63,6 +63,7 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
         .backwards = number >> 9 & 1,
         .then = (enum tensor_then)(number >> 10 & 3),
         .whole = number >> 12 & 1,
+        .later = number >> 13,
     };
     for (; *text != ';'; text += 2, p->tests++) {
         p->test[p->tests].column = text[0] - 'a';
@@ -72,6 +73,7 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
         p->key[p->keys].column = text[0] - 'a';
         p->key[p->keys].backwards = text[1] == '-';
     }
+    p->keys -= p->later;
     p->used = (unsigned)strtoul(text + 1, NULL, 16);
 }
 
@@ -220,8 +222,15 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
     if (column == TENSOR_ID)
         return true;
     o.at++;
-    return (column == TENSOR_CHECKPOINT_ID || column == TENSOR_CHECKPOINT) &&
-           is_in_file(&o, p->backwards);
+    if (column != TENSOR_CHECKPOINT_ID && column != TENSOR_CHECKPOINT)
+        return false;
+    if (is_in_file(&o, p->backwards))
+        return true;
+    const int before = p->keys;
+    const bool keyed_on = order_keyed(p, &o);
+    p->later = p->keys - before;
+    p->keys = before;
+    return keyed_on && is_in_file(&o, false);
 }
 
 /* Whether the rows can come by storage: what has one of its five words in all checkpoints, then
@@ -382,7 +391,7 @@ int plan_make(struct sqlite3_index_info *info, const struct tensor_counts *count
     plan_order(&p, info);
     plan_cost(&p, counts, info);
     info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
-                   (int)p.then << 10 | p.whole << 12;
+                   (int)p.then << 10 | p.whole << 12 | p.later << 13;
     info->idxStr = plan_text(&p);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

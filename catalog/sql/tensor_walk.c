@@ -441,6 +441,17 @@ static int pick_group(struct tensor_cursor *c)
     return rc;
 }
 
+/* Put what a layout has of a group in the order of the later keys. */
+static int sort_later(struct tensor_cursor *c, struct layout *l, struct selection *s)
+{
+    const struct tensor_plan *p = &c->plan;
+    struct tensor_plan later = {.keys = p->later};
+    if (!p->later || s->count < 2)
+        return SQLITE_OK;
+    memcpy(later.key, p->key + p->keys, (size_t)p->later * sizeof(p->key[0]));
+    return groups_sort_layout(&table_of(c)->blocks, &later, l, s->ords, &s->count, s->ords);
+}
+
 /* Make the list of checkpoints of the next group, and the selections of their layouts. */
 static int next_group(struct tensor_cursor *c)
 {
@@ -467,7 +478,9 @@ static int next_group(struct tensor_cursor *c)
             ords[k] = c->pick[k].ord;
         *selection_of(c, l, false) = (struct selection){c->round, ords + i, (uint32_t)(k - i)};
         const size_t before = c->list_count;
-        rc = add_hits(c, l);
+        rc = sort_later(c, l, selection_of(c, l, false));
+        if (rc == SQLITE_OK)
+            rc = add_hits(c, l);
         mixed |= before && before < c->list_count &&
                  c->list[before].checkpoint < c->list[before - 1].checkpoint;
         if (rc != SQLITE_OK)

@@ -124,6 +124,14 @@ SELECT nbytes, id, name FROM tensor ORDER BY nbytes DESC, id LIMIT 20;
 SELECT nbytes, name FROM tensor ORDER BY nbytes DESC, name LIMIT 20;
 -- 3 ordered the largest, of one size by name and checkpoint
 SELECT nbytes, name, checkpoint FROM tensor ORDER BY nbytes DESC, name, checkpoint LIMIT 20;
+-- 4 ordered the largest, of one size by checkpoint and name
+SELECT checkpoint, name, nbytes FROM tensor ORDER BY nbytes DESC, checkpoint, name LIMIT 10;
+-- 4 ordered the largest, of one size by checkpoint and name backwards
+SELECT checkpoint, name, nbytes FROM tensor ORDER BY nbytes DESC, checkpoint DESC, name DESC LIMIT 300 OFFSET 100;
+-- 3 ordered by dtype, then checkpoints backwards, the largest first
+SELECT checkpoint_id, dtype, nbytes, name, id FROM tensor WHERE rank = 1 ORDER BY dtype, checkpoint_id DESC, nbytes DESC, id LIMIT 300;
+-- 3 by shape, checkpoint and dtype
+SELECT shape, checkpoint, dtype, count(*) FROM tensor GROUP BY shape, checkpoint, dtype ORDER BY 4 DESC, 1, 2, 3 LIMIT 20;
 -- 3 ordered the largest of a dtype, of one size by name
 SELECT nbytes, name, id FROM tensor WHERE dtype = {dtype} ORDER BY nbytes DESC, name, id LIMIT 300;
 -- 3 ordered page of names, and of checkpoints
