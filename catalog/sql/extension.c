@@ -45,6 +45,7 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
     return db_exec(
         db,
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_name USING ckptdb_tensor;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.checkpoint USING ckptdb_view;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file USING ckptdb_view;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"

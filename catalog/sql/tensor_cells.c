@@ -298,6 +298,10 @@ int tensor_cell(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     case TENSOR_FILE:
     case TENSOR_OFFSET: rc = give_place(c, ctx, column); break;
     case TENSOR_HASH: rc = give_hash(c, ctx); break;
+    case TENSOR_CHECKPOINTS:
+        rc = blocks_holders(&table_of(c)->blocks, c->hit.layout);
+        sqlite3_result_int64(ctx, (sqlite3_int64)c->hit.layout->holder_count);
+        break;
     default: rc = give_of_block(c, ctx, column);
     }
     return rc;

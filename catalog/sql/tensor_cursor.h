@@ -27,6 +27,7 @@ enum stream {
     STREAM_BY_PATH_BACK,
     STREAM_BY_FILE,
     STREAM_BY_FILE_BACK,
+    STREAM_LAYOUTS,
     STREAMS
 };
 
@@ -41,6 +42,8 @@ struct tensor_table {
     struct tensor_counts counts;
     sqlite3_stmt *idle[STREAMS], *detail[DETAILS];
     struct regex_cache *regexes;
+    bool
+        by_name; /* this is by_name: a row is a tensor of a layout, with the first checkpoint that has it */
 };
 
 /* The tensors of a layout that are wanted. `ords` NULL: all of them. */
@@ -111,6 +114,7 @@ struct tensor_cursor {
     sqlite3_stmt *values;   /* of an EACH_VALUE: its rows are ours */
     struct tensor_groups groups;
     bool grouped, group_left; /* group_left: group_layout is the begin of the next group */
+    bool group_good;          /* its name passes */
     struct layout *group_layout;
     uint32_t group_ord;
     struct group_pick {
@@ -211,6 +215,11 @@ static inline unsigned storage_kind(int64_t storage)
 int tensor_storage(struct tensor_cursor *, unsigned *out);
 /* Find the position of the current tensor's file among the checkpoint's, or FILE_NONE. */
 int tensor_file(struct tensor_cursor *, int64_t *position);
+static inline const int *tensor_columns(const struct tensor_table *t)
+{
+    return t->by_name ? by_name_columns : NULL;
+}
+
 /* The id of what has a position in the current checkpoint. */
 static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)
 {

@@ -7,6 +7,15 @@
 #include "catalog/sql/tensor_test.h"
 
 #define BIT(column) (1u << (column))
+
+const int by_name_columns[] = {TENSOR_NAME,     TENSOR_DTYPE,  TENSOR_SHAPE,
+                               TENSOR_ELEMENTS, TENSOR_NBYTES, TENSOR_CHECKPOINTS};
+
+static int column_of(const int *columns, int column)
+{
+    return columns && column >= 0 ? columns[column] : column;
+}
+
 static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TENSOR_NAME) |
                               BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_FILE) |
                               BIT(TENSOR_STORAGE) | BIT(TENSOR_HASH);
@@ -81,7 +90,7 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
 
 static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
 {
-    if (!op || column == TENSOR_STORED || column == TENSOR_OFFSET)
+    if (!op || column < 0 || column == TENSOR_STORED || column == TENSOR_OFFSET)
         return false;
     if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
         return op == TEST_NOTNULL || (op == TEST_NULL && column == TENSOR_FILE);
@@ -89,10 +98,10 @@ static bool is_testable(struct sqlite3_index_info *info, int i, int column, char
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
-static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info)
+static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info, const int *columns)
 {
     for (int i = 0; i < info->nConstraint && p->tests < PLAN_TESTS; i++) {
-        const int column = info->aConstraint[i].iColumn;
+        const int column = column_of(columns, info->aConstraint[i].iColumn);
         char op = test_operator(info->aConstraint[i].op);
         if (!info->aConstraint[i].usable || !is_testable(info, i, column, op))
             continue;
@@ -141,11 +150,12 @@ static void plan_access(struct tensor_plan *p)
 
 struct ordering {
     const struct sqlite3_index_orderby *at, *end;
+    const int *columns;
 };
 
 static int order_column(const struct ordering *o)
 {
-    return o->at == o->end ? TENSOR_COLUMNS : o->at->iColumn;
+    return o->at == o->end ? TENSOR_COLUMNS : column_of(o->columns, o->at->iColumn);
 }
 
 /* Whether what is left of an ORDER BY is how the rows of one checkpoint lie. */
@@ -262,14 +272,14 @@ static bool order_file(struct tensor_plan *p, struct ordering o)
     return o.at == o.end;
 }
 
-static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
+static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, const int *map)
 {
-    const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy};
+    const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy, map};
     const struct tensor_plan before = *p;
     const bool distinct = sqlite3_vtab_distinct(info) >= 2;
     unsigned columns = 0;
     for (int i = 0; i < info->nOrderBy; i++)
-        columns |= BIT(info->aOrderBy[i].iColumn);
+        columns |= BIT(column_of(map, info->aOrderBy[i].iColumn));
     if (!info->nOrderBy)
         return;
     const bool files = has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
@@ -383,12 +393,16 @@ static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 }
 
-int plan_make(struct sqlite3_index_info *info, const struct tensor_counts *counts)
+int plan_make(struct sqlite3_index_info *info, const int *columns,
+              const struct tensor_counts *counts)
 {
-    struct tensor_plan p = {.used = (unsigned)info->colUsed & (BIT(TENSOR_COLUMNS) - 1)};
-    plan_tests(&p, info);
+    struct tensor_plan p = {0};
+    for (int i = 0; i < TENSOR_COLUMNS; i++)
+        if (info->colUsed >> i & 1)
+            p.used |= BIT(column_of(columns, i));
+    plan_tests(&p, info, columns);
     plan_access(&p);
-    plan_order(&p, info);
+    plan_order(&p, info, columns);
     plan_cost(&p, counts, info);
     info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
                    (int)p.then << 10 | p.whole << 12 | p.later << 13;

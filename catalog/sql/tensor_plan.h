@@ -25,6 +25,7 @@ enum tensor_column {
     TENSOR_FILE,
     TENSOR_OFFSET,
     TENSOR_HASH,
+    TENSOR_CHECKPOINTS, /* of by_name: how many have the layout */
     TENSOR_COLUMNS
 };
 #define TENSOR_DECLARATION                                                                         \
@@ -32,6 +33,9 @@ enum tensor_column {
     " ord INTEGER, name TEXT, dtype TEXT, shape TEXT, rank INTEGER, elements INTEGER,"             \
     " nbytes INTEGER, stored INTEGER, storage TEXT, file TEXT, \"offset\" INTEGER,"                \
     " hash TEXT) WITHOUT ROWID"
+#define BY_NAME_DECLARATION                                                                        \
+    "CREATE TABLE x(name TEXT, dtype TEXT, shape TEXT, elements INTEGER, nbytes INTEGER,"          \
+    " checkpoints INTEGER)"
 
 /* Where the rows are found. */
 enum tensor_access {
@@ -100,7 +104,9 @@ struct tensor_counts {
     double checkpoints, tensors; /* tensors: of one checkpoint */
 };
 
-int plan_make(struct sqlite3_index_info *, const struct tensor_counts *);
+/* Which column of a tensor a table's columns are; NULL: the same. */
+extern const int by_name_columns[];
+int plan_make(struct sqlite3_index_info *, const int *columns, const struct tensor_counts *);
 void plan_read(struct tensor_plan *, int number, const char *text);
 /* The equality test of a column; -1: none. */
 int plan_equality(const struct tensor_plan *, int column);

@@ -314,6 +314,9 @@ static int checkpoint_passes(struct tensor_cursor *c, bool *good)
             *good = false;
         } else if (t->column == TENSOR_CHECKPOINT_ID) {
             *good = test_number(t, c->hit.checkpoint);
+        } else if (t->column == TENSOR_CHECKPOINTS) {
+            rc = blocks_holders(&table_of(c)->blocks, c->hit.layout);
+            *good = test_number(t, (int64_t)c->hit.layout->holder_count);
         } else if (t->kind != TEST_NOTHING &&
                    (t->column == TENSOR_CHECKPOINT || t->column == TENSOR_PATH)) {
             rc = tensor_label(c);
@@ -370,7 +373,8 @@ static int add_hits(struct tensor_cursor *c, struct layout *l)
     int rc = blocks_holders(&table_of(c)->blocks, l);
     if (rc == SQLITE_OK && c->plan.then == THEN_CHECKPOINT && !c->ranked_count)
         rc = rank_checkpoints(c);
-    for (size_t i = 0; rc == SQLITE_OK && i < l->holder_count; i++) {
+    const size_t wanted = table_of(c)->by_name && l->holder_count ? 1 : l->holder_count;
+    for (size_t i = 0; rc == SQLITE_OK && i < wanted; i++) {
         struct hit *list = list_grow(c->list, c->list_count, &c->list_space, sizeof(*list));
         if (!list)
             return SQLITE_NOMEM;
@@ -401,6 +405,27 @@ static int by_place(const void *a, const void *b)
                                           : x->ord > y->ord;
 }
 
+/* Whether the tests let the group's tensor pass. Where names come by the index, and only they are tested, each is
+ * tested once, and no tensor is read for it. */
+static int group_passes(struct tensor_cursor *c, bool same, bool *good)
+{
+    const struct tensor_groups *g = &c->groups;
+    bool named = g->stream && !g->by_size && !g->run;
+    for (int i = 0; i < c->plan.tests; i++)
+        named &= c->test[i].column == TENSOR_NAME;
+    *good = c->group_ord < c->group_layout->tensors;
+    if (!named)
+        return *good && (c->test_columns || c->plan.tests)
+                   ? tensor_passes(c, c->group_layout, c->group_ord, good)
+                   : SQLITE_OK;
+    if (!same)
+        c->group_good = true;
+    for (int i = 0; !same && c->group_good && i < c->plan.tests; i++)
+        c->group_good = test_text(&c->test[i], (struct cell){g->key.at, g->key.len});
+    *good &= c->group_good;
+    return SQLITE_OK;
+}
+
 /* Take the tensors of the next group, and one more, with which the one after it begins. */
 static int pick_group(struct tensor_cursor *c)
 {
@@ -409,7 +434,7 @@ static int pick_group(struct tensor_cursor *c)
     c->pick_count = 0;
     c->pick_mixed = false;
     do {
-        bool same = false, good = true;
+        bool same = false, good = false;
         if (!c->group_left)
             rc = groups_next(&c->groups, &c->group_layout, &c->group_ord, &same);
         if (rc != SQLITE_ROW)
@@ -420,11 +445,7 @@ static int pick_group(struct tensor_cursor *c)
             break;
         }
         c->group_left = false;
-        if (c->group_ord >= c->group_layout->tensors)
-            continue;
-        const int tested = c->test_columns || c->plan.tests
-                               ? tensor_passes(c, c->group_layout, c->group_ord, &good)
-                               : SQLITE_OK;
+        const int tested = group_passes(c, same, &good);
         if (tested != SQLITE_OK)
             return tested;
         if (!good)

@@ -8,6 +8,8 @@
  * goes through groups of tensors, and for each through the checkpoints that have them. Columns are
  * read when a statement uses them.
  *
+ * The table `by_name` is the same of the first checkpoint of each layout, and only with columns of layouts.
+ *
  * CREATE VIRTUAL TABLE temp.tensor puts it in front of the view (sql_cover_views()).
  */
 #include <stdlib.h>
@@ -52,6 +54,7 @@ static const char *const stream_sql[STREAMS] = {
     [STREAM_BY_PATH_BACK] = FIND "ORDER BY c.path DESC",
     [STREAM_BY_FILE] = FIND_FILED "ORDER BY f.path, f.id",
     [STREAM_BY_FILE_BACK] = FIND_FILED "ORDER BY f.path DESC, f.id DESC",
+    [STREAM_LAYOUTS] = "SELECT min(id), layout, 0, NULL FROM _checkpoints GROUP BY layout",
 };
 
 /* --- errors ------------------------------------------------------------------------------- */
@@ -84,12 +87,14 @@ static int tensor_disconnect(sqlite3_vtab *base)
 static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **out, char **message)
 {
-    (void)argc, (void)argv, (void)message;
-    int rc =
-        vtab_new(db, TENSOR_DECLARATION, SQLITE_VTAB_INNOCUOUS, sizeof(struct tensor_table), out);
+    (void)message;
+    const bool by_name = argc > 2 && sqlite3_stricmp(argv[2], "by_name") == 0;
+    int rc = vtab_new(db, by_name ? BY_NAME_DECLARATION : TENSOR_DECLARATION, SQLITE_VTAB_INNOCUOUS,
+                      sizeof(struct tensor_table), out);
     struct tensor_table *t = (struct tensor_table *)*out;
     if (rc != SQLITE_OK)
         return rc;
+    t->by_name = by_name;
     t->db = t->blocks.db = db;
     t->blocks.filler = sql_hold(aux);
     t->regexes = regex_cache_new();
@@ -103,11 +108,12 @@ static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 /* SQLite takes a table that was never ANALYZEd for one of 2^20 rows, and so do the tables beside this
  * one (vt_view.c): with another number joins would begin on the wrong side. */
 #define CHECKPOINTS_TAKEN 1048576
+#define LAYOUTS_TAKEN     65536
 
 static void count(struct tensor_table *t)
 {
     sqlite3_stmt *s = NULL;
-    t->counts = (struct tensor_counts){CHECKPOINTS_TAKEN, 1};
+    t->counts = (struct tensor_counts){t->by_name ? LAYOUTS_TAKEN : CHECKPOINTS_TAKEN, 1};
     if (sqlite3_prepare_v2(t->db,
                            "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", -1,
                            &s, NULL) == SQLITE_OK &&
@@ -121,7 +127,7 @@ static int tensor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     struct tensor_table *t = (struct tensor_table *)base;
     if (blocks_renew(&t->blocks) || !t->counts.checkpoints)
         count(t);
-    return plan_make(info, &t->counts);
+    return plan_make(info, tensor_columns(t), &t->counts);
 }
 
 /* --- cursors ------------------------------------------------------------------------------ */
@@ -249,6 +255,8 @@ static void narrow(const struct tensor_cursor *c, int64_t *first, int64_t *last,
 static int open_range(struct tensor_cursor *c)
 {
     int64_t first, last;
+    if (table_of(c)->by_name)
+        return begin_stream(c, STREAM_LAYOUTS);
     narrow(c, &first, &last, &c->first_id);
     int rc = begin_stream(c, c->plan.backwards ? STREAM_RANGE_BACK : STREAM_RANGE);
     if (rc == SQLITE_OK)
@@ -456,14 +464,17 @@ static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text
 static int tensor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
-    int rc = tensor_cell(c, ctx, column);
+    const int *columns = tensor_columns(table_of(c));
+    int rc = tensor_cell(c, ctx, columns ? columns[column] : column);
     return rc == SQLITE_OK ? rc : tensor_fail(table_of(c), rc);
 }
 
 static int tensor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
     const struct tensor_cursor *c = (const struct tensor_cursor *)base;
-    *id = tensor_id_of(c, c->ord);
+    *id = table_of(c)->by_name
+              ? (sqlite3_int64)((uint64_t)c->hit.layout->id << TENSOR_ORD_BITS) + c->ord
+              : tensor_id_of(c, c->ord);
     return SQLITE_OK;
 }
 

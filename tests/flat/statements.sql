@@ -671,6 +671,35 @@ SELECT depth, checkpoint, count(*), max(module) FROM by_module WHERE nbytes > 50
 -- 3 modules of some checkpoints by size
 SELECT module, nbytes FROM by_module WHERE checkpoint_id IN ({cid}, {cid2}, {cid3}) AND tensors > 1 ORDER BY nbytes DESC, module LIMIT 30;
 
+-- ---- by_name
+
+-- 8 names of layouts, counted
+SELECT count(*) FROM by_name;
+-- 3 one name in all layouts
+SELECT * FROM by_name WHERE name = {name};
+-- 4 ordered names of a pattern and their checkpoints
+SELECT name, sum(checkpoints) FROM by_name WHERE name GLOB '*mlp.up_proj*' GROUP BY name ORDER BY name;
+-- 3 names of a pattern, counted in all checkpoints
+SELECT name, count(*), max(nbytes) FROM tensor WHERE name GLOB '*mlp.up_proj*' AND name NOT LIKE '%1%' GROUP BY name;
+-- 3 names of several layouts
+SELECT name, count(*) AS n, sum(checkpoints) FROM by_name GROUP BY name HAVING n > 3 ORDER BY n DESC, name LIMIT 20;
+-- 3 tensors of a layout that few checkpoints have
+SELECT name, dtype, shape, checkpoints FROM by_name WHERE checkpoints BETWEEN 1 AND 2;
+-- 3 ordered the largest tensors of layouts
+SELECT nbytes, name FROM by_name ORDER BY nbytes DESC, name LIMIT 20;
+-- 3 ordered what most checkpoints have
+SELECT name, dtype, checkpoints FROM by_name ORDER BY checkpoints DESC, name, dtype, shape LIMIT 20;
+-- 3 where else a checkpoint's tensors are
+SELECT t.name, b.checkpoints FROM tensor t LEFT JOIN by_name b ON b.name = t.name AND b.dtype = t.dtype AND b.shape = t.shape WHERE t.checkpoint_id = {cid};
+-- 3 names of layouts and a checkpoint's tensors, FULL JOIN
+SELECT count(*), count(t.id), count(b.name) FROM (SELECT * FROM tensor WHERE checkpoint_id = {cid}) t FULL JOIN by_name b ON b.name = t.name;
+-- 3 a name, a shape or a dtype in all layouts
+SELECT count(*), sum(nbytes) FROM by_name WHERE name = {name} OR shape = {shape} OR dtype = {rare_dtype};
+-- 3 dtypes and checkpoints of layouts
+SELECT DISTINCT dtype, checkpoints FROM by_name;
+-- 3 bytes of all, by layouts
+SELECT dtype, sum(checkpoints), sum(nbytes * checkpoints) FROM by_name GROUP BY dtype;
+
 -- ---- public views on the right of a LEFT JOIN
 
 -- 3 what of each checkpoint is hashed
