@@ -329,58 +329,73 @@ static struct source *take_source(ckptdb_checkpoint *c, struct held_file *f, str
     return s;
 }
 
-/* A small read behind the last one, out of what was read ahead. False: it is to be read by itself, which also says
- * why it cannot be. */
-static bool read_ahead(ckptdb_checkpoint *c, struct held_file *f, uint64_t at, void *buffer,
-                       size_t size)
+/* A read out of what was read ahead. False: it is to be read by itself, which also says why it cannot be. */
+static bool read_held(ckptdb_checkpoint *c, struct held_file *f, uint64_t at, void *buffer,
+                      uint64_t size)
+{
+    pthread_mutex_lock(&c->lock);
+    const bool held = f->ahead && at >= f->ahead_at && at + size <= f->ahead_at + f->ahead_len;
+    if (held) {
+        memcpy(buffer, f->ahead + (at - f->ahead_at), (size_t)size);
+        f->next = at + size;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return held && source_same(f->source, &f->is.identity);
+}
+
+/* Read ahead if a small read follows the last one; between tensors may be some bytes. */
+static bool read_ahead(ckptdb_checkpoint *c, struct held_file *f, uint64_t at, uint64_t size)
 {
     struct error ignored = {.offset = NO_OFFSET};
     pthread_mutex_lock(&c->lock);
-    const bool follows =
-        at >= f->next && at - f->next < SMALL; /* between tensors may be some bytes */
+    const bool follows = at >= f->next && at - f->next < SMALL;
     f->next = at + size;
-    bool held = f->ahead && at >= f->ahead_at && at + size <= f->ahead_at + f->ahead_len;
-    if (!held && follows && (f->ahead || (f->ahead = malloc(AHEAD)))) {
-        const uint64_t left = f->is.identity.size - at;
+    if (follows && (f->ahead || (f->ahead = malloc(AHEAD)))) {
+        const uint64_t left = f->is.identity.size - at, most = left < AHEAD ? left : AHEAD;
         f->ahead_at = at;
-        f->ahead_len = left < AHEAD ? (size_t)left : AHEAD;
-        held = source_read(f->source, at, f->ahead, f->ahead_len, &ignored) == OK;
-        if (!held)
+        f->ahead_len = (size_t)most;
+        if (source_read(f->source, at, f->ahead, f->ahead_len, &ignored) != OK)
             f->ahead_len = 0;
     }
-    if (held)
-        memcpy(buffer, f->ahead + (at - f->ahead_at), size);
     pthread_mutex_unlock(&c->lock);
-    return held;
+    return follows;
+}
+
+static void read_itself(const struct held_file *f, const struct source *s, uint64_t at,
+                        void *buffer, uint64_t size, struct error *err)
+{
+    source_read(s, at, buffer, (size_t)size, err);
+    if (source_same(s, &f->is.identity))
+        return;
+    error_clear(err);
+    if (file_open_indexed(&f->is, NULL, err) == OK)
+        error_set(err, ERR_CHANGED, f->is.path, NO_OFFSET,
+                  "was replaced while it was read; import it again");
 }
 
 enum ckptdb_status ckptdb_checkpoint_read(ckptdb_checkpoint *c, size_t tensor, uint64_t from,
                                           void *buffer, uint64_t size, struct ckptdb_error *error)
 {
     const struct ckptdb_columns *in = &c->columns;
+    const bool plain = tensor < in->count && in->plain[tensor];
+    const uint64_t nbytes = plain ? in->kinds[in->kind[tensor]]->nbytes : 0;
+    const bool within = plain && from <= nbytes && size <= nbytes - from;
+    struct held_file *f = within ? &c->files[c->places[tensor].file] : NULL;
+    const uint64_t at = within ? c->places[tensor].start + from : 0;
+    if (within && read_held(c, f, at, buffer, size))
+        return CKPTDB_OK; /* thousands are read so: no more is done than is needed */
     struct error err = {.offset = NO_OFFSET};
-    if (tensor >= in->count || !in->plain[tensor] || from > in->kinds[in->kind[tensor]]->nbytes ||
-        size > in->kinds[in->kind[tensor]]->nbytes - from) {
+    if (!within) {
         error_set(&err, ERR_ARGUMENT, c->path, NO_OFFSET,
                   "no bytes of a tensor that is stored as it is");
         return library_end(&err, error);
     }
-    const struct place *p = &c->places[tensor];
-    struct held_file *f = &c->files[p->file];
     struct source *s = take_source(c, f, &err);
-    if (s) {
-        if (size > SMALL || s != f->source ||
-            !read_ahead(c, f, p->start + from, buffer, (size_t)size))
-            source_read(s, p->start + from, buffer, (size_t)size, &err);
-        if (!source_same(s, &f->is.identity)) {
-            error_clear(&err);
-            if (file_open_indexed(&f->is, NULL, &err) == OK)
-                error_set(&err, ERR_CHANGED, f->is.path, NO_OFFSET,
-                          "was replaced while it was read; import it again");
-        }
-        if (s != f->source)
-            source_close(s);
-    }
+    const bool ahead = s && s == f->source && size <= SMALL && read_ahead(c, f, at, size);
+    if (s && !(ahead && read_held(c, f, at, buffer, size)))
+        read_itself(f, s, at, buffer, size, &err);
+    if (s != f->source)
+        source_close(s);
     if (err.status != OK)
         error_prefix(&err, in->names + in->name_at[tensor]);
     return library_end(&err, error);

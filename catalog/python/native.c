@@ -1,4 +1,5 @@
 #include "native.h"
+#include "catalog/ckptdb.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -104,6 +105,12 @@ int native_rows_next(struct native_rows *r, sqlite3_stmt *s, size_t bytes_most)
     }
     r->done = rc == SQLITE_DONE;
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+bool native_read(ckptdb_checkpoint *c, size_t tensor, void *buffer)
+{
+    const struct ckptdb_columns *in = ckptdb_checkpoint_columns(c);
+    return !ckptdb_checkpoint_read(c, tensor, 0, buffer, in->kinds[in->kind[tensor]]->nbytes, NULL);
 }
 
 static int64_t now(void)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct sqlite3_stmt;
+struct ckptdb_checkpoint;
 
 /* Values of one column in a batch. types[i] is SQLite's: 1 integer, 2 real, 3 text, 4 blob, 5 NULL. */
 struct native_column {
@@ -37,6 +38,9 @@ struct native_rows *native_rows_new(int columns, size_t most);
  * ends early once it holds this many bytes of text. */
 int native_rows_next(struct native_rows *, struct sqlite3_stmt *, size_t bytes_most);
 void native_rows_free(struct native_rows *);
+
+/* Read all of a plain tensor into as many bytes: fewer arguments to convert than ckptdb_checkpoint_read() has. */
+bool native_read(struct ckptdb_checkpoint *, size_t tensor, void *buffer);
 
 /* The context of a ckptdb_watch: `stop` is true once `asked` is set. Every 50 ms it calls `signals`, but only on the thread
  * that called native_call_begin(), where alone Python's signal handlers run. */

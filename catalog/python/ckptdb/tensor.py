@@ -19,7 +19,8 @@ import numpy as np
 from . import calls, dtypes, errors, pictures
 from ._native import ffi, lib
 
-empty, from_buffer, NULL, read = np.empty, ffi.from_buffer, ffi.NULL, lib.ckptdb_checkpoint_read
+empty, from_buffer, NULL = np.empty, ffi.from_buffer, ffi.NULL
+read, read_whole = lib.ckptdb_checkpoint_read, lib.native_read
 
 if TYPE_CHECKING:
     from .checkpoint import Tensors
@@ -239,7 +240,7 @@ class Tensor:
         kind = listing.kinds[self._at]
         if index is Ellipsis and kind.direct is not None:
             out = empty(kind.shape, kind.direct)
-            if not read(listing.reader, self._at, 0, from_buffer(out), kind.nbytes, NULL):
+            if read_whole(listing.reader, self._at, from_buffer(out)):
                 return out # else what follows fails, too, and says why
         elif kind.direct is not None and kind.shape and isinstance(index, (int, np.integer, slice)) \
                 and not isinstance(index, bool):
