@@ -1,5 +1,5 @@
 # How many requests a file takes that is larger than what one brings: a torch zip, whose members' headers lie all over
-# it, GGUF, ONNX with external data; and small HDF5. Rows and hashes as of the same files here.
+# it, GGUF, ONNX with external data, HDF5. Rows and hashes as of the same files here.
 real=$TESTS/fixtures/real
 mkdir www
 cp "$real"/onnx/external/data/one.onnx* "$real/gguf/quantised/data/quantised.gguf" "$real/hdf5/keras3/data/m_legacy.h5" www/
@@ -29,15 +29,45 @@ with zipfile.ZipFile(sys.argv[1]) as small, open("www/zip.pt", "wb") as f:
             if "/data/" in name:
                 add(name + "0000", bytes(300000))
 END
+python3 - <<'END'
+# Groups and datasets of HDF5, each a MiB from the others, as a trainer leaves them; and the same within 4 MiB.
+import struct
+def message(kind, data):
+    data += bytes(-len(data) % 8)
+    return struct.pack("<HHB3x", kind, len(data), 0) + data
+def header(*messages):
+    return struct.pack("<BxHIIxxxx", 1, len(messages), 1, sum(map(len, messages))) + b"".join(messages)
+def group(**links):
+    return header(*(message(6, bytes([1, 0, len(n)]) + n.encode() + struct.pack("<Q", at)) for n, at in links.items()))
+def tensor(at):
+    return header(message(1, struct.pack("<BBB5xQ", 1, 1, 0, 4)), message(8, struct.pack("<BBQQ", 3, 1, at, 16)),
+                  message(3, bytes.fromhex("11201f000400000000002000170800177f000000")))
+for name, apart in ("far.h5", 1 << 20), ("near.h5", 50000):
+    with open("www/" + name, "wb") as f:
+        def put(at, data):
+            f.seek(at)
+            f.write(data)
+        count, at = 24, lambda level, i: ((i * 3 + level) * 7 % 72 + 1) * apart
+        put(0, b"\x89HDF\r\n\x1a\n" + struct.pack("<8B2HI4Q2QII16x", 0, 0, 0, 0, 0, 8, 8, 0, 4, 16, 0,
+                                                 0, 2**64 - 1, 75 * apart, 2**64 - 1, 0, 96, 0, 0))
+        put(96, group(**{f"dense_{i}": at(0, i) for i in range(count)}))
+        for i in range(count):
+            put(at(0, i), group(vars=at(1, i)))
+            put(at(1, i), group(kernel=at(2, i)))
+            put(at(2, i), tensor(at(2, i) + 1000))
+            put(at(2, i) + 1000, struct.pack("<4f", i, 1, 2, 3))
+        f.truncate(75 * apart)
+END
 port=''
 serve www || exit
 at=http://127.0.0.1:$port
 
 relative() { sed -e "s|$PWD/www||g; s|$at||g"; }
-for file in zip.pt quantised.gguf one.onnx m_legacy.h5; do
+for file in zip.pt quantised.gguf one.onnx m_legacy.h5 near.h5 far.h5; do
     "$CKPTDB_BIN" -d here.db import "www/$file" 2>&1 | relative
     "$CKPTDB_BIN" -d there.db import "$at/$file" 2>&1 | relative
     cut -d ' ' -f 2 log | sort | uniq -c | sed 's/^ */requests: /'
+    [ $file != far.h5 ] || awk -F '[=-]| ' '{ n += $5 - $4 + 1 } END { print n " bytes" }' log
     rm log
 done
 for what in "name, format, state, tensors, parameters, nbytes, stored, files, path FROM checkpoint" \
@@ -46,4 +76,6 @@ for what in "name, format, state, tensors, parameters, nbytes, stored, files, pa
     diff <("$CKPTDB_BIN" -d here.db --csv "SELECT $what" | relative | sort) \
         <("$CKPTDB_BIN" -d there.db --csv "SELECT $what" | relative | sort) && echo "same ${what##* }"
 done
+# One after the other, 72 of them would be long: 12 are asked for at the same time, or none is there.
+"$CKPTDB_BIN" -d :memory: import "$at/crowd/far.h5" 2>&1 | relative
 diff <("$CKPTDB_BIN" -d here.db hash) <("$CKPTDB_BIN" -d there.db hash) && echo 'same hashes'

@@ -63,6 +63,9 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
         else:
             self.send_file(self.path)
 
+    def do_HEAD(self):
+        return self.hub()
+
     def read(self, name):
         try:
             with open(os.path.join(folder, urllib.parse.unquote(name.lstrip("/"))), "rb") as f:
@@ -71,17 +74,23 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
             return None, None
 
     def send_file(self, name, shift=0, cut=0, **more):
-        data, tag = self.read(name)
-        if data is None:
+        try:
+            f = open(os.path.join(folder, urllib.parse.unquote(name.lstrip("/"))), "rb")
+        except OSError:
             return self.answer(404)
-        if self.headers.get("If-Match", tag) != tag:
-            return self.answer(412)
-        first, last = self.headers["Range"].removeprefix("bytes=").split("-")
-        first, last = int(first), min(int(last), len(data) - 1)
-        if first >= len(data):
-            return self.answer(416, Content_Range=f"bytes */{len(data)}")
-        body = data[first:last + 1]
-        more = {"Content_Range": f"bytes {first + shift}-{last + shift}/{len(data)}", "ETag": tag, **more}
+        with f:
+            size, tag = os.fstat(f.fileno()).st_size, f'"{os.fstat(f.fileno()).st_mtime_ns}"'
+            if self.headers.get("If-Match", tag) != tag:
+                return self.answer(412)
+            if "Range" not in self.headers:  # the hub's own client
+                return self.answer(200, f.read(), ETag=tag)
+            first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+            first, last = int(first), min(int(last), size - 1)
+            if first >= size:
+                return self.answer(416, Content_Range=f"bytes */{size}")
+            f.seek(first)
+            body = f.read(last + 1 - first)
+        more = {"Content_Range": f"bytes {first + shift}-{last + shift}/{size}", "ETag": tag, **more}
         if cut:
             more["Content_Length"] = len(body)
             self.close_connection = True
@@ -103,9 +112,9 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
         words = url.path.lstrip("/").removeprefix("api/").removeprefix("models/").removeprefix("datasets/").split("/")
         repo, verb, below = "/".join(words[:2]), words[2], "/".join(words[4:])
         if repo == "org/gated" and self.headers.get("Authorization") != "Bearer geheim":
-            return self.answer(403)
+            return self.answer(403, X_Error_Code="GatedRepo")
         if repo == "org/none":
-            return self.answer(401)
+            return self.answer(401, X_Error_Code="RepoNotFound")
         # A branch is a commit, another one whenever org/moves is asked; of these only the first is there.
         if verb == "revision":
             commit = 11 if repo != "org/moves" else 10 + self.count()
@@ -113,7 +122,11 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
         if words[3] != "b".ljust(40, "0"):
             return self.answer(404)
         if verb == "resolve":  # as its large files: from another host, which must not learn the token
-            return self.answer(302, Location=f"http://127.0.0.1:{servers[1].server_port}/{below}")
+            data = self.read(below)[0]
+            if data is None:
+                return self.answer(404, X_Error_Code="EntryNotFound")
+            more = {"X_Linked_ETag": f'"{hashlib.sha256(data).hexdigest()}"', "X_Linked_Size": len(data), "X_Repo_Commit": words[3]}
+            return self.answer(302, Location=f"http://127.0.0.1:{servers[1].server_port}/{below}", **more)
         below = urllib.parse.unquote(below)
         top = os.path.join(folder, below)
         if not os.path.isdir(top):
@@ -124,7 +137,8 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
             entry = {"type": "directory", "oid": "0", "size": 0, "path": os.path.join(below, name)}
             if os.path.isfile(path):
                 oid = hashlib.sha256(open(path, "rb").read()).hexdigest()
-                entry.update(type="file", size=os.path.getsize(path), lfs={"oid": oid})
+                size = os.path.getsize(path)
+                entry.update(type="file", size=size, lfs={"oid": oid, "size": size, "pointerSize": 134})
             entries.append(entry)
         if repo == "org/evil":
             entries[0]["path"] = "../passwd"

@@ -47,7 +47,14 @@ static void range_expect(const struct source *s, uint64_t offset, uint64_t size)
         r->of->ops->expect(r->of, r->offset + offset, size);
 }
 
-static const struct source_ops range_ops = {.read_at = range_read, .expect = range_expect};
+static bool range_at_hand(const struct source *s, uint64_t offset, uint64_t size)
+{
+    const struct range_source *r = (const struct range_source *)s;
+    return !r->of->ops->at_hand || r->of->ops->at_hand(r->of, r->offset + offset, size);
+}
+
+static const struct source_ops range_ops = {
+    .read_at = range_read, .expect = range_expect, .at_hand = range_at_hand};
 
 enum status source_open_view(const struct source *inner, uint64_t offset, uint64_t size,
                              struct source **out, struct error *err)

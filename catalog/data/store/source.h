@@ -23,6 +23,9 @@ struct source_ops {
     /* The bytes of this range will be read, and no others for now; where each request is a round trip, more
      * than was asked for may then be read ahead. NULL: no matter. */
     void (*expect)(const struct source *, uint64_t offset, uint64_t size);
+    /* Whether this range of a header can be read without waiting. If not, the next request brings it, and all that
+     * was asked about before. NULL: yes. */
+    bool (*at_hand)(const struct source *, uint64_t offset, uint64_t size);
     /* Free it, but not `inner`. NULL: free() does. */
     void (*close)(struct source *);
 };

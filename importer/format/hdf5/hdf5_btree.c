@@ -41,6 +41,11 @@ static void walk_tree1(const struct tree1 *t, uint64_t address, unsigned level)
         hdf5_corrupt(h, address, "a B-tree node of the wrong level");
     struct bytes entries = hdf5_take(h, address + sizeof(head) + 2 * (uint64_t)h->offset_bytes,
                                      (uint64_t)load_u16le(head + 6) * each, &arena);
+    for (size_t at = t->key_bytes; h->foresees && at + h->offset_bytes <= entries.len; at += each) {
+        struct cursor child = cursor_over((struct bytes){entries.at + at, h->offset_bytes}, 0);
+        if (head[5] || !t->type) /* or a group's names; a chunk is data */
+            hdf5_expect(h, hdf5_address(h, &child));
+    }
     for (size_t at = 0; at + each <= entries.len && hdf5_ok(h); at += each) {
         struct bytes entry = {entries.at + at, each};
         struct cursor child =

@@ -51,6 +51,8 @@ struct hdf5 {
     bool unclosed;   /* its writer did not close it */
     bool swmr;       /* and let others read meanwhile */
     uint64_t budget; /* bytes that may still be read, see above */
+    bool foresees;   /* hdf5_foresee(): what is not at hand is told, not read */
+    uint64_t missed; /* the first byte that was not, + 1 */
     uint64_t chunks; /* chunks that may still be listed */
     uint64_t shared; /* address of the table of shared messages */
     struct hdf5_heap *shared_heap[HDF5_SHARED_HEAPS];
@@ -67,6 +69,10 @@ bool hdf5_signature(struct bytes head, uint64_t *base);
 
 bool hdf5_open(const struct source *, struct hdf5 *, struct error *);
 void hdf5_close(struct hdf5 *); /* also after a failed hdf5_open() */
+
+/* Have the headers of a file on another machine read ahead: each object is where it was when it was made, between
+ * others' data, so that one after the other would be a request each. */
+void hdf5_foresee(struct hdf5 *);
 
 /* Failures go to `err` from now on. Returns where they went before, to be restored. */
 struct error *hdf5_catch(struct hdf5 *, struct error *err);

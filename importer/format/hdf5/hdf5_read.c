@@ -72,6 +72,24 @@ static bool may_read(struct hdf5 *h, uint64_t address, uint64_t len)
     return true;
 }
 
+void hdf5_expect(struct hdf5 *h, uint64_t address)
+{
+    if (!h->foresees || address >= h->size)
+        return;
+    const uint64_t at = h->base + address, begin = at - at % HDF5_WINDOW_BYTES;
+    const uint64_t left = h->source->size - begin;
+    h->source->ops->at_hand(h->source, begin, left < HDF5_WINDOW_BYTES ? left : HDF5_WINDOW_BYTES);
+}
+
+/* What is not, while a file is foreseen, is left for later. */
+static bool is_at_hand(struct hdf5 *h, uint64_t at, size_t len)
+{
+    if (!h->foresees || h->source->ops->at_hand(h->source, at, len))
+        return true;
+    h->missed = h->missed ? h->missed : at + 1;
+    return error_set(h->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "not yet") == OK;
+}
+
 /* The window that holds byte `at` of the source; NULL on error. */
 static const struct hdf5_window *window_at(struct hdf5 *h, uint64_t at)
 {
@@ -82,7 +100,8 @@ static const struct hdf5_window *window_at(struct hdf5 *h, uint64_t at)
     uint64_t left = h->source->size - begin;
     w->at = 0;
     w->len = left < HDF5_WINDOW_BYTES ? (size_t)left : HDF5_WINDOW_BYTES;
-    if (source_read(h->source, begin, w->bytes, w->len, h->err) != OK)
+    if (!is_at_hand(h, begin, w->len) ||
+        source_read(h->source, begin, w->bytes, w->len, h->err) != OK)
         return NULL;
     w->at = begin + 1;
     return w;
@@ -101,7 +120,7 @@ static bool read_bytes(struct hdf5 *h, uint64_t address, uint8_t *to, size_t len
 {
     uint64_t at = h->base + address;
     if (len > DIRECT_BYTES)
-        return source_read(h->source, at, to, len, h->err) == OK;
+        return is_at_hand(h, at, len) && source_read(h->source, at, to, len, h->err) == OK;
     while (len) {
         const struct hdf5_window *w = window_at(h, at);
         if (!w)

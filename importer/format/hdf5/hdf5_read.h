@@ -66,7 +66,9 @@ void *hdf5_room(struct hdf5 *, struct arena *, size_t size);
  * against the budget. */
 bool hdf5_read(struct hdf5 *, uint64_t address, void *dst, size_t len);
 struct bytes hdf5_take(struct hdf5 *, uint64_t address, uint64_t len, struct arena *);
-/* The same for a structure that begins with a signature of 4 letters and ends with a
+/* A small structure at an address will be read. */
+void hdf5_expect(struct hdf5 *, uint64_t address);
+/* hdf5_take() of a structure that begins with a signature of 4 letters and ends with a
  * checksum, which the result leaves out. */
 struct hdf5_part {
     uint64_t address, len;

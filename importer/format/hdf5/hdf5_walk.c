@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/data/store/store.h"
+
 #define DEPTH_MAX 256 /* nested groups */
 
 /* An open group on the path from the root to the current object. */
@@ -172,6 +174,8 @@ enum status hdf5_tree_index(struct hdf5_tree *t, const struct source *source, st
             job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "unclosed",
                       "the file was not closed by its writer%s: what it wrote last may be missing",
                       t->h.swmr ? ", or is still being written" : "");
+        if (!path_is_local(t->path))
+            hdf5_foresee(&t->h);
         walk_groups(t, err);
     }
     while (t->top)

@@ -8,6 +8,7 @@
 
 #include "catalog/base/name_list.h"
 #include "catalog/base/strmap.h"
+#include "catalog/base/threads.h"
 
 #define BUCKETS 4096
 #define CACHED_MOST                                                                                \
@@ -17,14 +18,26 @@
 #define AHEAD_MOST ((uint64_t)4 << 20)
 #define DIRECT     ((size_t)1 << 20) /* read right to where it is wanted */
 #define AT_ONCE    ((size_t)16 << 20)
-#define SPANS_MOST 256
+#define SPANS_MOST 8192
+#define SPAN_BYTES ((uint64_t)64 << 20) /* of one object */
 #define EXPECTED   64
+#define TOLD_MOST  4096                 /* ranges of headers that are fetched together, */
+#define TOLD_BYTES ((uint64_t)32 << 20) /* and bytes, */
+#define TOLD_WHOLE ((uint64_t)8 << 20)  /* or all of a file */
+#define TOLD_LEAST ((uint64_t)16 << 10) /* what is near is wanted next */
+#define TOLD_JOIN  ((uint64_t)64 << 10)
+#define AT_A_TIME  32u            /* requests for them, of all imports together */
 #define DEVICE     0x72656d6f7465 /* of all identities: "remote" */
 
 struct span {
     struct span *next;
     uint64_t begin, end;
     uint8_t *bytes; /* NULL: they have been read, and will not be again */
+};
+
+struct range {
+    uint64_t begin, end;
+    uint8_t *bytes; /* of a range that is fetched */
 };
 
 struct object {
@@ -39,10 +52,11 @@ struct object {
     struct remote_state state;
     struct span *spans; /* the newest first */
     unsigned span_count;
-    struct {
-        uint64_t begin, end;
-    } expected[EXPECTED];
+    uint64_t span_bytes;
+    struct range expected[EXPECTED]; /* of data */
     unsigned expected_next;
+    struct range *told; /* of headers: room for TOLD_MOST */
+    size_t told_count;
     struct error *failed; /* why the server did not say what it is, a moment ago */
     bool listed;
     struct remote_folder folder;
@@ -65,13 +79,21 @@ static int64_t now_ms(void)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
+static void forget_bytes(struct object *o, struct span *s)
+{
+    if (s->bytes) {
+        atomic_fetch_sub(&ahead_bytes, s->end - s->begin);
+        o->span_bytes -= s->end - s->begin;
+    }
+    free(s->bytes);
+    s->bytes = NULL;
+}
+
 static void drop_spans(struct object *o)
 {
     for (struct span *s; (s = o->spans);) {
         o->spans = s->next;
-        if (s->bytes)
-            atomic_fetch_sub(&ahead_bytes, s->end - s->begin);
-        free(s->bytes);
+        forget_bytes(o, s);
         free(s);
     }
     o->span_count = 0;
@@ -81,6 +103,7 @@ static void free_object(struct object *o)
 {
     drop_spans(o);
     free(o->failed);
+    free(o->told);
     arena_release(&o->folder.arena);
     pthread_mutex_destroy(&o->lock);
     free(o);
@@ -377,13 +400,16 @@ static void keep_span(struct object *o, uint64_t begin, uint64_t end, uint8_t *b
     *s = (struct span){o->spans, begin, end, bytes};
     o->spans = s;
     atomic_fetch_add(&ahead_bytes, end - begin);
-    if (++o->span_count > SPANS_MOST) { /* the oldest goes */
+    o->span_bytes += end - begin;
+    o->span_count++;
+    while (o->spans->next &&
+           (o->span_count > SPANS_MOST ||
+            o->span_bytes > (atomic_load(&ahead_bytes) > CACHED_MOST ? AHEAD_MOST : SPAN_BYTES))) {
+        /* The oldest goes. */
         struct span **last = &o->spans;
         while ((*last)->next)
             last = &(*last)->next;
-        if ((*last)->bytes)
-            atomic_fetch_sub(&ahead_bytes, (*last)->end - (*last)->begin);
-        free((*last)->bytes);
+        forget_bytes(o, *last);
         free(*last);
         *last = NULL;
         o->span_count--;
@@ -429,9 +455,7 @@ static size_t copy_known(struct object *o, bool headers, uint64_t offset, void *
         const size_t n = s->end - offset < len ? (size_t)(s->end - offset) : len;
         memcpy(to, s->bytes + (offset - s->begin), n);
         if (!headers && s->begin && offset + n == s->end) {
-            atomic_fetch_sub(&ahead_bytes, s->end - s->begin);
-            free(s->bytes);
-            s->bytes = NULL;
+            forget_bytes(o, s);
         }
         return n;
     }
@@ -526,6 +550,106 @@ static enum status fetch_ahead(struct object *o, bool headers, uint64_t begin, u
     return err->status;
 }
 
+/* --- headers that are known to be read ------------------------------------------------------- */
+
+struct batch {
+    struct object *o;
+    struct range *ranges;
+    size_t count;
+    atomic_size_t next;
+    pthread_mutex_t lock; /* for */
+    struct error *err;    /* the first failure, which ends it */
+};
+
+static int range_order(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Under its lock: those bytes of a range that are not known, from its first to its last. */
+static struct range unknown_of(const struct object *o, struct range r)
+{
+    for (const struct span *s = o->spans; s && r.begin < r.end; s = s->next) {
+        if (s->bytes && s->begin <= r.begin && s->end > r.begin)
+            r.begin = lesser(s->end, r.end);
+        if (s->bytes && s->begin < r.end && s->end >= r.end)
+            r.end = greater(s->begin, r.begin);
+    }
+    return r;
+}
+
+/* Under its lock: make few ranges of those that were told, and forget these. Returns how many; they are in their place. */
+static size_t join_told(struct object *o)
+{
+    size_t count = 0;
+    uint64_t bytes = 0;
+    if (o->is.size <= TOLD_WHOLE)
+        o->told[0] = (struct range){0, o->is.size, NULL}, o->told_count = 1;
+    qsort(o->told, o->told_count, sizeof(*o->told), range_order);
+    for (size_t i = 0; i < o->told_count && bytes < TOLD_BYTES; i++) {
+        struct range r = o->told[i], *last = count ? &o->told[count - 1] : NULL;
+        r.end = lesser(greater(r.end, r.begin + TOLD_LEAST), o->is.size);
+        r = unknown_of(o, r);
+        const bool joins =
+            last && r.begin <= last->end + TOLD_JOIN && r.end - last->begin <= TOLD_WHOLE;
+        if (r.begin >= r.end || (last && r.end <= last->end))
+            continue;
+        if (last && r.begin < last->end && !joins)
+            r.begin = last->end;
+        bytes += r.end - (joins ? last->end : r.begin);
+        if (joins)
+            last->end = r.end;
+        else
+            o->told[count++] = r;
+    }
+    o->told_count = 0;
+    return count;
+}
+
+static void fetch_some(void *argument)
+{
+    struct batch *b = argument;
+    for (size_t i; (i = atomic_fetch_add(&b->next, 1)) < b->count;) {
+        struct range *r = &b->ranges[i];
+        struct error why = {.offset = NO_OFFSET};
+        r->bytes = malloc((size_t)(r->end - r->begin));
+        if (!r->bytes)
+            error_memory_at(&why, b->o->path);
+        else
+            fetch_part(b->o, r->begin, r->bytes, (size_t)(r->end - r->begin), &why);
+        if (why.status == OK)
+            continue;
+        free(r->bytes);
+        r->bytes = NULL;
+        pthread_mutex_lock(&b->lock);
+        if (b->err->status == OK)
+            *b->err = why;
+        pthread_mutex_unlock(&b->lock);
+        atomic_store(&b->next, b->count);
+    }
+}
+
+/* Under its lock: fetch what was told, side by side. */
+static void fetch_told(struct object *o, struct error *err)
+{
+    static _Atomic unsigned under_way;
+    struct batch b = {.o = o, .ranges = o->told, .count = join_told(o), .err = err};
+    const unsigned others = atomic_load(&under_way);
+    const unsigned more = b.count > 1 && others < AT_A_TIME ? AT_A_TIME - others : 0;
+    const unsigned helpers = more < b.count ? more : (unsigned)b.count - 1;
+    pthread_mutex_init(&b.lock, NULL);
+    atomic_fetch_add(&under_way, helpers);
+    struct threads *threads = helpers ? threads_start(helpers, fetch_some, &b) : NULL;
+    fetch_some(&b);
+    threads_join(threads);
+    atomic_fetch_sub(&under_way, helpers);
+    pthread_mutex_destroy(&b.lock);
+    for (size_t i = 0; i < b.count; i++)
+        if (b.ranges[i].bytes)
+            keep_span(o, b.ranges[i].begin, b.ranges[i].end, b.ranges[i].bytes, err);
+}
+
 static enum status object_read(const struct source *s, uint64_t offset, void *dst, size_t len,
                                struct error *err)
 {
@@ -541,6 +665,10 @@ static enum status object_read(const struct source *s, uint64_t offset, void *ds
             fetch_part(o, offset, to, n, err);
             pthread_mutex_lock(&o->lock);
         } else if (!n) {
+            if (src->headers && o->told_count) {
+                fetch_told(o, err);
+                continue;
+            }
             const struct plan p =
                 src->headers ? plan_headers(o, offset, len) : plan_data(o, offset, len);
             fetch_ahead(o, src->headers, p.begin, p.end, err);
@@ -557,10 +685,23 @@ static void object_expect(const struct source *s, uint64_t offset, uint64_t size
 {
     struct object *o = ((const struct object_source *)s)->object;
     pthread_mutex_lock(&o->lock);
-    o->expected[o->expected_next].begin = offset;
-    o->expected[o->expected_next].end = offset + size;
+    o->expected[o->expected_next] = (struct range){offset, offset + size, NULL};
     o->expected_next = (o->expected_next + 1) % EXPECTED;
     pthread_mutex_unlock(&o->lock);
+}
+
+static bool object_at_hand(const struct source *s, uint64_t offset, uint64_t size)
+{
+    struct object *o = ((const struct object_source *)s)->object;
+    pthread_mutex_lock(&o->lock);
+    const struct range r = unknown_of(o, (struct range){offset, offset + size, NULL});
+    const bool known = r.begin >= r.end || r.end - r.begin > TOLD_WHOLE; /* or read by itself */
+    if (!known && !o->told)
+        o->told = calloc(TOLD_MOST, sizeof(*o->told));
+    if (!known && o->told && o->told_count < TOLD_MOST)
+        o->told[o->told_count++] = r;
+    pthread_mutex_unlock(&o->lock);
+    return known;
 }
 
 static void object_close(struct source *s)
@@ -569,8 +710,10 @@ static void object_close(struct source *s)
     free(s);
 }
 
-static const struct source_ops object_ops = {
-    .read_at = object_read, .expect = object_expect, .close = object_close};
+static const struct source_ops object_ops = {.read_at = object_read,
+                                             .expect = object_expect,
+                                             .at_hand = object_at_hand,
+                                             .close = object_close};
 
 enum status object_open(struct object *o, bool headers, struct source **out, struct error *err)
 {

@@ -7,8 +7,9 @@
  * what they were: each further request names the state that it is for.
  *
  * While headers are read, the first request brings OBJECT_HEAD bytes, and a later one at least as many: most
- * headers are one request, or two where an index is at the end. Of data only what a reader expects to read
- * (source_ops.expect) is read ahead, in pieces that grow.
+ * headers are one request, or two where an index is at the end. Where a reader asks which are known
+ * (source_ops.at_hand), the others are fetched side by side, what is near together, or a small file whole. Of data
+ * only what a reader expects to read (source_ops.expect) is read ahead, in pieces that grow.
  */
 #pragma once
 
