@@ -7,6 +7,35 @@ import tempfile
 from common.places import REAL, check, compare_bucket, run, say_counts
 
 
+def versions(client, folder, there, more):
+    """A bucket that keeps versions, of a file in parts: its tag is no checksum, and ends in -N."""
+    from boto3.s3.transfer import TransferConfig
+    parts = TransferConfig(multipart_threshold=1 << 20, multipart_chunksize=5 << 20)
+    client.put_bucket_versioning(Bucket="models", VersioningConfiguration={"Status": "Enabled"})
+    file = pathlib.Path(folder, "parts.safetensors")
+    header = b'{"w": {"dtype": "U8", "shape": [%d], "data_offsets": [0, %d]}}' % (11 << 20, 11 << 20)
+
+    def upload(last):
+        file.write_bytes(len(header).to_bytes(8, "little") + header + bytes((11 << 20) - 1) + last)
+        client.upload_file(str(file), "models", "kept/parts.safetensors", Config=parts)
+        return client.head_object(Bucket="models", Key="kept/parts.safetensors")
+
+    def get():
+        return run(there, "get", "parts.safetensors", "w", "--slice=-1:", **more)
+    first = upload(b"1")
+    check("in parts: " + first["ETag"], first["ETag"].endswith('-3"'))
+    check("imported", "1 new" in run(there, "import", "s3://models/kept", **more).stderr)
+    check("and read", get().stdout.split() == ["[49]"])
+    second = upload(b"2")
+    check("another version", second["VersionId"] != first["VersionId"])
+    check("is seen: " + get().stderr, get().returncode != 0 and "import it again" in get().stderr)
+    check("and imported", "1 changed" in run(there, "import", "s3://models/kept", **more).stderr and get().stdout.split() == ["[50]"])
+    client.delete_object(Bucket="models", Key="kept/parts.safetensors", VersionId=second["VersionId"])
+    check("the first again", "1 changed" in run(there, "import", "s3://models/kept", **more).stderr and get().stdout.split() == ["[49]"])
+    client.delete_object(Bucket="models", Key="kept/parts.safetensors")  # a marker; the version is there
+    check("deleted: " + get().stderr, get().returncode != 0)
+
+
 def main(folder):
     import boto3
     from moto.server import ThreadedMotoServer
@@ -35,6 +64,7 @@ def main(folder):
     stale = run(there, "get", "last.safetensors", "model.norm.weight", **more)
     check("changed: " + stale.stderr, stale.returncode != 0)
     check("is found", "1 changed" in run(there, "import", "s3://models/many", **more).stderr)
+    versions(client, folder, there, more)
     bad = run(there, "import", "s3://models/bad", **more)
     check("a name that leads up: " + bad.stderr, bad.returncode != 0 and ".." in bad.stderr)
     check("no bucket", run(there, "import", "s3://none/x", **more).returncode == 2)
