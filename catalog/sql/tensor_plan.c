@@ -13,7 +13,9 @@ const int by_name_columns[] = {TENSOR_NAME,     TENSOR_DTYPE,  TENSOR_SHAPE,
 
 static int column_of(const int *columns, int column)
 {
-    return columns && column >= 0 ? columns[column] : column;
+    return !columns     ? column
+           : column < 0 ? TENSOR_STORED /* the rowid: neither tested nor in an order */
+                        : columns[column];
 }
 
 static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TENSOR_NAME) |
@@ -90,7 +92,7 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
 
 static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
 {
-    if (!op || column < 0 || column == TENSOR_STORED || column == TENSOR_OFFSET)
+    if (!op || column == TENSOR_STORED || column == TENSOR_OFFSET)
         return false;
     if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
         return op == TEST_NOTNULL || (op == TEST_NULL && column == TENSOR_FILE);

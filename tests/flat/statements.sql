@@ -695,6 +695,8 @@ SELECT t.name, b.checkpoints FROM tensor t LEFT JOIN by_name b ON b.name = t.nam
 SELECT count(*), count(t.id), count(b.name) FROM (SELECT * FROM tensor WHERE checkpoint_id = {cid}) t FULL JOIN by_name b ON b.name = t.name;
 -- 3 a name, a shape or a dtype in all layouts
 SELECT count(*), sum(nbytes) FROM by_name WHERE name = {name} OR shape = {shape} OR dtype = {rare_dtype};
+-- 3 counted tensors of layouts by rowid
+SELECT name FROM by_name WHERE rowid <> 0 ORDER BY rowid LIMIT 20;
 -- 3 dtypes and checkpoints of layouts
 SELECT DISTINCT dtype, checkpoints FROM by_name;
 -- 3 bytes of all, by layouts
