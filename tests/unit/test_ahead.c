@@ -86,7 +86,7 @@ static void fill(struct place *p, int tensors)
     "SELECT count(*) FROM sqlite_schema WHERE name IN ('_layout_tensors_by_name',"                 \
     " '_issues_by_checkpoint')"
 
-static void test_syncs(void **state)
+TEST_IN(test_syncs, setup, teardown)
 {
     struct place *p = *state;
     struct error err = {.offset = NO_OFFSET};
@@ -100,7 +100,7 @@ static void test_syncs(void **state)
 }
 
 /* The system tells a process once that the disk could not be written: the commit's own sync would succeed. */
-static void test_failure_ends_the_writing(void **state)
+TEST_IN(test_failure_ends_the_writing, setup, teardown)
 {
     struct place *p = *state;
     struct error err = {.offset = NO_OFFSET};
@@ -113,7 +113,7 @@ static void test_failure_ends_the_writing(void **state)
     assert_int_equal(ask(p, "SELECT count(*) FROM _layout_tensors"), 17);
 }
 
-static void test_small_file(void **state)
+TEST_IN(test_small_file, setup, teardown)
 {
     struct place *p = *state;
     fill(p, 1);
@@ -121,7 +121,7 @@ static void test_small_file(void **state)
 }
 
 /* The earlier failure is reported, not the disk's later answer. */
-static void test_first_error_stays(void **state)
+TEST_IN(test_first_error_stays, setup, teardown)
 {
     struct place *p = *state;
     struct error err = {.offset = NO_OFFSET};
@@ -143,14 +143,4 @@ TEST(test_memory)
     db_close(db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_syncs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_failure_ends_the_writing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_first_error_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_small_file, setup, teardown),
-        cmocka_unit_test(test_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -31,7 +31,7 @@ static ckptdb *catalog_of_trees(void)
     return db;
 }
 
-TEST(the_same_as_an_import)
+TEST_IN(the_same_as_an_import, enter_folder, leave_folder)
 {
     struct error err = {.offset = NO_OFFSET};
     ckptdb *catalog = catalog_of_trees();
@@ -56,9 +56,4 @@ TEST(the_same_as_an_import)
     ckptdb_close(catalog);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_same_as_an_import, enter_folder, leave_folder)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

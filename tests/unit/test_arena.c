@@ -102,14 +102,4 @@ TEST(a_map_answers_scratch)
     arena_release(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pushed_elements_are_zeroed_and_kept),
-        cmocka_unit_test(an_arena_keeps_its_first_failure),
-        cmocka_unit_test(an_arena_without_error_answers_null),
-        cmocka_unit_test(a_list_keeps_what_it_has),
-        cmocka_unit_test(a_map_answers_scratch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

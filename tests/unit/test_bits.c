@@ -65,11 +65,4 @@ TEST(test_utf8)
     assert_true(utf8_valid("", 0));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_common),
-        cmocka_unit_test(test_utf8),
-    };
-    return cmocka_run_group_tests_name("bits", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

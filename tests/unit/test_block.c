@@ -296,12 +296,4 @@ TEST(test_decodable)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_small),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_bombs),  cmocka_unit_test(test_decodable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -23,14 +23,14 @@ struct side {
     size_t len;
 };
 
-static uint32_t state = 20261122;
+static uint32_t seed = 20261122;
 
 static unsigned any(unsigned below)
 {
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return below ? state % below : 0;
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return below ? seed % below : 0;
 }
 
 static const char *name_of(unsigned n)
@@ -191,9 +191,8 @@ static unsigned compared(const struct side *a, const struct side *b)
 
 static struct side one, two;
 
-static void test_runs(void **unused)
+TEST(test_runs)
 {
-    (void)unused;
     for (unsigned trial = 0; trial < TRIALS; trial++) {
         random_pair(trial, &one, &two);
         compared(&one, &two);
@@ -202,9 +201,8 @@ static void test_runs(void **unused)
 }
 
 /* One tensor put in at any place costs the block that it is in, of 64 tensors or so. */
-static void test_little_is_lost(void **unused)
+TEST(test_little_is_lost)
 {
-    (void)unused;
     unsigned lost = 0, most = 0;
     for (unsigned trial = 0; trial < 100; trial++) {
         random_side(&one, 2500, false);
@@ -222,9 +220,8 @@ static void test_little_is_lost(void **unused)
 }
 
 /* Blocks that cannot belong to the tensors are not believed. */
-static void test_not_believed(void **unused)
+TEST(test_not_believed)
 {
-    (void)unused;
     random_side(&one, 2500, false);
     memcpy(&two.rows, one.rows, sizeof(one.rows));
     two.count = one.count;
@@ -320,9 +317,8 @@ static void check_diff(sqlite3 *db, unsigned trial, const char *pair)
         fail_msg("trial %u, diff(%s)", trial, pair);
 }
 
-static void test_diff(void **unused)
+TEST(test_diff)
 {
-    (void)unused;
     struct error err = {.offset = NO_OFFSET};
     sqlite3 *db = NULL;
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &err), OK);
@@ -346,13 +342,4 @@ static void test_diff(void **unused)
     free(two.blocks);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_little_is_lost),
-        cmocka_unit_test(test_not_believed),
-        cmocka_unit_test(test_diff),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -70,7 +70,7 @@ static ckptdb_tensor *open_tensor(ckptdb *db, int64_t model, const char *name)
     return t;
 }
 
-TEST(test_opening)
+TEST_IN(test_opening, enter_folder, leave_folder)
 {
     struct ckptdb_error err;
     char path[128], text[300];
@@ -90,7 +90,7 @@ TEST(test_opening)
     assert_string_equal(ckptdb_version(), "0.1.0");
 }
 
-TEST(test_finding)
+TEST_IN(test_finding, enter_folder, leave_folder)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     struct ckptdb_error err;
@@ -124,7 +124,7 @@ static bool count_first(void *context, const struct ckptdb_tensor_info *t)
     return false;
 }
 
-TEST(test_listing)
+TEST_IN(test_listing, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -145,7 +145,7 @@ static bool see_unknown(void *context, const struct ckptdb_tensor_info *t)
 }
 
 /* A checkpoint of names whose tensor has neither a dtype nor a shape. */
-TEST(test_unknown)
+TEST_IN(test_unknown, enter_folder, leave_folder)
 {
     static const char names[] = "{\"ckptdb\": \"names\", \"tensors\": {\"x\": {}}}";
     char path[128];
@@ -164,7 +164,7 @@ TEST(test_unknown)
 }
 
 /* Slices that a caller computed, and what they may not do. */
-TEST(test_slices)
+TEST_IN(test_slices, enter_folder, leave_folder)
 {
     static const struct {
         struct ckptdb_slice row, column;
@@ -202,7 +202,7 @@ TEST(test_slices)
     ckptdb_tensor_close(t);
 }
 
-TEST(test_reading)
+TEST_IN(test_reading, enter_folder, leave_folder)
 {
     struct ckptdb_slice part[2];
     bool drop[2];
@@ -227,7 +227,7 @@ TEST(test_reading)
     ckptdb_close(db);
 }
 
-TEST(test_stream)
+TEST_IN(test_stream, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -248,7 +248,7 @@ TEST(test_stream)
 
 /* A file that is another one than was indexed. */
 /* A file that is written to, in its place, while it is read: what was read may be of both. */
-TEST(test_changed_meanwhile)
+TEST_IN(test_changed_meanwhile, enter_folder, leave_folder)
 {
     static const struct ckptdb_slice part[] = {{0, 2, 1}, {0, 4, 1}};
     const struct ckptdb_slice *const slices[] = {NULL, part};
@@ -287,7 +287,7 @@ TEST(test_changed_meanwhile)
     }
 }
 
-TEST(test_changed)
+TEST_IN(test_changed, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -312,7 +312,7 @@ static void *read_often(void *tensor)
     return (void *)bad;
 }
 
-TEST(test_threads)
+TEST_IN(test_threads, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -344,7 +344,7 @@ static bool see_mapped(void *context, const struct ckptdb_mapped *m)
     return true;
 }
 
-TEST(test_maps)
+TEST_IN(test_maps, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -424,7 +424,7 @@ static void see_plan(void *context, struct sqlite3_stmt *rows)
     sqlite3_finalize(rows);
 }
 
-TEST(test_exporting)
+TEST_IN(test_exporting, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -482,7 +482,7 @@ TEST(test_exporting)
     ckptdb_close(db);
 }
 
-TEST(test_stopping)
+TEST_IN(test_stopping, enter_folder, leave_folder)
 {
     const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
@@ -511,7 +511,7 @@ static bool find_npz(void *context, const struct ckptdb_format *f)
 }
 
 /* --set of `map run`, and which map has such a setting. */
-TEST(test_settings)
+TEST_IN(test_settings, enter_folder, leave_folder)
 {
     static const struct {
         const char *map, *key, *value;
@@ -550,7 +550,7 @@ TEST(test_words)
 }
 
 /* Elements as text, a file that is not there until it is finished, a header of NumPy's. */
-TEST(test_cells)
+TEST_IN(test_cells, enter_folder, leave_folder)
 {
     const struct ckptdb_slice part[] = {{2, 2, -1}, {1, 1, 1}};
     int64_t model;
@@ -573,7 +573,7 @@ TEST(test_cells)
     ckptdb_close(db);
 }
 
-TEST(test_files)
+TEST_IN(test_files, enter_folder, leave_folder)
 {
     const uint64_t shape[] = {3, 4};
     char path[128], *header;
@@ -597,7 +597,7 @@ TEST(test_files)
     assert_int_equal(ckptdb_npy_header("q4_0", shape, 2, &header, &len, NULL), CKPTDB_UNSUPPORTED);
 }
 
-TEST(test_places)
+TEST_IN(test_places, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -629,7 +629,7 @@ static void add_sum(void *context, const char *hex, const char *name)
              name);
 }
 
-TEST(test_contents)
+TEST_IN(test_contents, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -679,7 +679,7 @@ TEST(test_contents)
 }
 
 /* A statement ends within a function that reads much, not only between its steps. */
-TEST(test_long_functions)
+TEST_IN(test_long_functions, enter_folder, leave_folder)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[8388608],"
                                "\"data_offsets\":[0,33554432]}}      ";
@@ -729,7 +729,7 @@ static bool stop_at_second(void *context)
 }
 
 /* A tensor that is read as one piece is not read to its end: the first call is before it. */
-TEST(test_stopping_inside)
+TEST_IN(test_stopping_inside, enter_folder, leave_folder)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],"
                                "\"data_offsets\":[0,8]}}12345678";
@@ -804,7 +804,7 @@ static void hear_last(void *context, const char *line)
     snprintf(m->said, sizeof(m->said), "%s", line);
 }
 
-TEST(test_meanwhile)
+TEST_IN(test_meanwhile, enter_folder, leave_folder)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     const char *paths[] = {own_folder};
@@ -841,7 +841,7 @@ static bool stop_once_told(void *context)
     return strstr(((struct heard *)context)->lines, "waiting") != NULL;
 }
 
-TEST(test_opening_waits)
+TEST_IN(test_opening_waits, enter_folder, leave_folder)
 {
     struct heard heard = {.stop = false};
     const struct ckptdb_watch watch = {
@@ -869,7 +869,7 @@ TEST(test_opening_waits)
 }
 
 /* An old catalog is brought up to date as a whole, or, where it is stopped, not at all. */
-TEST(test_renewal_stops)
+TEST_IN(test_renewal_stops, enter_folder, leave_folder)
 {
     struct heard heard = {.stop = true};
     const struct ckptdb_watch watch = {
@@ -927,7 +927,7 @@ static bool count_rule(void *context, const struct ckptdb_rule *r)
     return true;
 }
 
-TEST(test_inferring)
+TEST_IN(test_inferring, enter_folder, leave_folder)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors"};
     ckptdb *db = open_with(names, 2);
@@ -982,7 +982,7 @@ static bool never_mapped(void *context, const struct ckptdb_mapped *m)
 }
 
 /* An unknown id changes nothing, and is an error. */
-TEST(test_unknown_ids)
+TEST_IN(test_unknown_ids, enter_folder, leave_folder)
 {
     const int64_t none = 99;
     int64_t model, id;
@@ -1020,7 +1020,7 @@ static void run_sql(ckptdb *db, const char *sql, int rc)
 }
 
 /* The caller's transaction is neither committed nor rolled back. */
-TEST(test_own_transaction)
+TEST_IN(test_own_transaction, enter_folder, leave_folder)
 {
     const char *paths[] = {own_folder};
     int64_t model;
@@ -1044,7 +1044,7 @@ TEST(test_own_transaction)
 }
 
 /* Options without their size would be taken for empty. */
-TEST(test_without_size)
+TEST_IN(test_without_size, enter_folder, leave_folder)
 {
     const char *paths[] = {own_folder};
     int64_t model;
@@ -1076,7 +1076,7 @@ TEST(test_without_size)
 }
 
 /* A failed call clears its report, and does not claim that it read everything. */
-TEST(test_refused_reports)
+TEST_IN(test_refused_reports, enter_folder, leave_folder)
 {
     static enum ckptdb_status (*const run[])(ckptdb *, const struct ckptdb_content_options *,
                                              bool *, struct ckptdb_error *) = {
@@ -1106,7 +1106,7 @@ TEST(test_refused_reports)
 }
 
 /* All tensors at once: as one by one, and each read looks whether the file has changed. */
-TEST(test_at_once)
+TEST_IN(test_at_once, enter_folder, leave_folder)
 {
     int64_t model;
     ckptdb *db = open_one(&model);
@@ -1156,27 +1156,4 @@ TEST(test_at_once)
     ckptdb_checkpoint_close(NULL);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),         IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),         IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),         IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),         IN_FOLDER(test_changed_meanwhile),
-        IN_FOLDER(test_threads),         IN_FOLDER(test_maps),
-        IN_FOLDER(test_exporting),       IN_FOLDER(test_stopping),
-        IN_FOLDER(test_opening_waits),   IN_FOLDER(test_renewal_stops),
-        IN_FOLDER(test_settings),        cmocka_unit_test(test_words),
-        IN_FOLDER(test_cells),           IN_FOLDER(test_files),
-        IN_FOLDER(test_places),          IN_FOLDER(test_contents),
-        IN_FOLDER(test_meanwhile),       IN_FOLDER(test_long_functions),
-        IN_FOLDER(test_inferring),       cmocka_unit_test(test_formats),
-        IN_FOLDER(test_unknown),         IN_FOLDER(test_unknown_ids),
-        IN_FOLDER(test_without_size),    IN_FOLDER(test_own_transaction),
-        IN_FOLDER(test_refused_reports), IN_FOLDER(test_stopping_inside),
-        IN_FOLDER(test_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -362,13 +362,4 @@ TEST(test_many_strings)
     free(in);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains),         cmocka_unit_test(test_long),
-        cmocka_unit_test(test_deflate),        cmocka_unit_test(test_spill_to_file),
-        cmocka_unit_test(test_deflate_damage), cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_many_strings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

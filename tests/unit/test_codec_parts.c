@@ -416,19 +416,4 @@ TEST(test_packed_own)
     arena_release(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_many_varints),
-        cmocka_unit_test(test_field_strings),
-        cmocka_unit_test(test_many_field_strings),
-        cmocka_unit_test(test_lost_field_string),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_own_chains),
-        cmocka_unit_test(test_packed_cuts),
-        cmocka_unit_test(test_packed_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -69,11 +69,10 @@ static void assert_kernels(const struct compare_kernels *k, const struct compare
     assert_memory_equal(&have_sums, &want_sums, sizeof(want_sums));
 }
 
-static void test_kernels(void **unused)
+TEST(test_kernels)
 {
     static const size_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 511, 1016, 1017, 1023, 1024};
     struct compare_block block;
-    (void)unused;
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
             fill_block(&block, kind, counts[i]);
@@ -257,7 +256,7 @@ static void compare_samples(const char *dtype_a, const char *dtype_b, uint64_t e
     free(b.bytes);
 }
 
-static void test_dtypes(void **unused)
+TEST(test_dtypes)
 {
     static const char *const dtypes[] = {
         "float64",       "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
@@ -265,7 +264,6 @@ static void test_dtypes(void **unused)
         "int32",         "uint32",  "int64",   "uint64",   "int4",          "uint4"};
     static const uint64_t sizes[] = {0, 1, 2, 7, 8, 9, 100, 1023, 1024, 1025, 2047, 3000};
     const size_t count = sizeof(dtypes) / sizeof(*dtypes);
-    (void)unused;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++)
             for (unsigned again = 0; again < 2; again++)
@@ -276,11 +274,10 @@ static void test_dtypes(void **unused)
 }
 
 /* Where pieces and rounds begin and end, and files of 64 KiB and 1 MiB. */
-static void test_sizes(void **unused)
+TEST(test_sizes)
 {
     static const uint64_t sizes[] = {8192,  16384,     65536,     131072,   262144,
                                      PIECE, 2 * PIECE, 3 * PIECE, 1U << 20, ROUND};
-    (void)unused;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         for (int64_t more = -1; more <= 1; more++) {
             compare_samples("float32", "bfloat16", sizes[i] + (uint64_t)more);
@@ -289,13 +286,12 @@ static void test_sizes(void **unused)
 }
 
 /* Numbers of one tensor are as far apart as float64 allows, in blocks of their own or in one. */
-static void test_powers(void **unused)
+TEST(test_powers)
 {
     static const double numbers[] = {0, 5e-324,  1e-200, 0x1p-400, 1e-100,
                                      1, 0x1p400, 1e200,  1e300,    INFINITY};
     const size_t count = sizeof(numbers) / sizeof(*numbers);
     const uint64_t elements = PIECE + 5000;
-    (void)unused;
     for (unsigned round = 0; round < 200; round++) {
         struct sample a, b;
         struct comparison have, want;
@@ -321,14 +317,13 @@ static void test_powers(void **unused)
 
 /* --- casts, failures, and watches ----------------------------------------------------------- */
 
-static void test_watch(void **unused)
+TEST(test_watch)
 {
     struct sample a, b, file_a, file_b;
     struct error err = {.offset = NO_OFFSET};
     struct comparison out;
     struct watching seen = {0};
     const struct compare_watch watch = {&seen, count_read, 3};
-    (void)unused;
     sample_in_memory(&a, "int8", 2 * ROUND + 1);
     sample_in_memory(&b, "int4", 2 * ROUND + 1);
     sample_in_file(&a, "a", &file_a);
@@ -346,13 +341,12 @@ static void test_watch(void **unused)
 
 /* What a cast loses is counted in all pieces; what does not fit is told of the first element, whichever
  * thread finds one first. */
-static void test_casts(void **unused)
+TEST(test_casts)
 {
     const uint64_t elements = 5 * PIECE + 3;
     struct sample a, b, file;
     struct comparison out;
     struct dtype as;
-    (void)unused;
     sample_in_memory(&a, "float32", elements);
     sample_in_memory(&b, "float16", elements);
     for (uint64_t i = 0; i < elements; i += PIECE) {
@@ -391,11 +385,10 @@ static void test_casts(void **unused)
 }
 
 /* A file that changed or vanished since it was indexed is not read as zeros. */
-static void test_changed(void **unused)
+TEST(test_changed)
 {
     struct sample a, b, file_a, file_b;
     struct comparison out;
-    (void)unused;
     sample_in_memory(&a, "uint8", 3 * PIECE);
     sample_in_memory(&b, "uint8", 3 * PIECE);
     sample_in_file(&a, "a", &file_a);
@@ -418,12 +411,11 @@ static void test_changed(void **unused)
 }
 
 /* Of tensors that differ in their number of rows alone, those that both have are compared. */
-static void test_rows(void **unused)
+TEST(test_rows)
 {
     struct sample a, b, file_a, file_b;
     struct comparison out;
     struct error err = {.offset = NO_OFFSET};
-    (void)unused;
     sample_in_memory(&a, "uint8", 3 * PIECE);
     sample_in_memory(&b, "uint8", 3 * PIECE - 1);
     memset(a.bytes, 1, 3 * PIECE);
@@ -442,14 +434,13 @@ static void test_rows(void **unused)
     free(b.bytes);
 }
 
-static void test_refused(void **unused)
+TEST(test_refused)
 {
     static const char *const pairs[][2] = {{"complex64", "float32"},
                                            {"float32", "void32"},
                                            {"qint8", "float32"},
                                            {"float32", "quint8"},
                                            {"datetime64[s]", "int64"}};
-    (void)unused;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
         struct sample a, b;
         struct error err = {.offset = NO_OFFSET};
@@ -462,14 +453,4 @@ static void test_refused(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_dtypes),
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_powers),
-        cmocka_unit_test(test_watch),   cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_changed), cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
-}
+RUN_TESTS(enter_folder, leave_folder)

@@ -683,12 +683,4 @@ TEST(any_text)
     stock_release(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_tensor), cmocka_unit_test(several), cmocka_unit_test(values),
-        cmocka_unit_test(lack),       cmocka_unit_test(refused), cmocka_unit_test(divided),
-        cmocka_unit_test(any_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -868,29 +868,4 @@ TEST(values_as_converted)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_have_their_values),
-        cmocka_unit_test(halfway_goes_to_even),
-        cmocka_unit_test(overflow_as_ml_dtypes_does),
-        cmocka_unit_test(golden_values),
-        cmocka_unit_test(single_conversions),
-        cmocka_unit_test(vector_equals_scalar),
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(nan_stays_nan),
-        cmocka_unit_test(integers_are_checked),
-        cmocka_unit_test(first_bad_element),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(same_dtype_is_copied),
-        cmocka_unit_test(packed_elements),
-        cmocka_unit_test(lengths_and_addresses),
-        cmocka_unit_test(complex_numbers),
-        cmocka_unit_test(printed),
-        cmocka_unit_test(printed_shortest),
-        cmocka_unit_test(printed_in_any_locale),
-        cmocka_unit_test(values),
-        cmocka_unit_test(values_as_converted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

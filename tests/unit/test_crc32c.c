@@ -77,13 +77,4 @@ TEST(mask_turns_back)
         assert_int_equal(crc32c_unmask(crc32c_mask(~crc)), ~crc);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(twins_agree),
-        cmocka_unit_test(long_runs_agree),
-        cmocka_unit_test(mask_turns_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -317,13 +317,4 @@ TEST(options_without_memory)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settled),
-        cmocka_unit_test(folders_among_many),
-        cmocka_unit_test(memory_of_slices),
-        cmocka_unit_test(options_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -55,10 +55,9 @@ static void assert_alike(const struct digest_kernels *k, const uint8_t *bytes)
             }
 }
 
-static void test_kernels(void **unused)
+TEST(test_kernels)
 {
     uint8_t *bytes = bytes_of_all_kinds();
-    (void)unused;
     assert_alike(&digest_plain, bytes);
     assert_alike(digest_kernels(), bytes);
 #ifdef __x86_64__
@@ -69,7 +68,7 @@ static void test_kernels(void **unused)
 }
 
 /* What xxhsum -H2 prints. */
-static void test_known(void **unused)
+TEST(test_known)
 {
     static const struct {
         const char *text, *digest;
@@ -77,7 +76,6 @@ static void test_known(void **unused)
         {"", "99aa06d3014798d86001c324468d497f"},
         {"ckptdb", "31923859fc557d5aa2c44bf0d6fdbc6b"},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         struct digest *d = digest_new();
         struct digest_block hash;
@@ -90,11 +88,4 @@ static void test_known(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -124,12 +124,4 @@ TEST(test_chain)
     free(out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_chain),
-    };
-    return cmocka_run_group_tests_name("encode", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -62,9 +62,4 @@ TEST(long_messages)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(long_paths),
-                                       cmocka_unit_test(long_messages)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -145,7 +145,7 @@ static const struct fake small[] = {
     {"empty", "float32", 2, {0, 5}, ""},
 };
 
-TEST(test_safetensors_bytes)
+TEST_IN(test_safetensors_bytes, enter_folder, leave_folder)
 {
     static const char *const metadata[] = {"format", "pt", NULL};
     static const char header[] =
@@ -171,7 +171,7 @@ TEST(test_safetensors_bytes)
 }
 
 /* What lies in chunks comes out as what does not, by any number of threads. */
-TEST(test_chunks)
+TEST_IN(test_chunks, enter_folder, leave_folder)
 {
     enum { COUNT = 24, FLOATS = 300000 };
     static float numbers[FLOATS];
@@ -203,7 +203,7 @@ TEST(test_chunks)
     }
 }
 
-TEST(test_npy_bytes)
+TEST_IN(test_npy_bytes, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small + 1, .count = 1};
     struct export_options options = {0};
@@ -219,7 +219,7 @@ TEST(test_npy_bytes)
 }
 
 /* Walk the archive by its directory and compare what it says with what is there. */
-TEST(test_npz_bytes)
+TEST_IN(test_npz_bytes, enter_folder, leave_folder)
 {
     static const char *const names[] = {"a \"q\".npy", "b.npy", "c.npy", "empty.npy"};
     static const uint64_t sizes[] = {8, 3, 8, 0};
@@ -388,7 +388,7 @@ TEST(test_zip64)
 }
 
 /* Blocks of every kind, on one thread and on many, all give what one conversion gives. */
-TEST(test_blocks)
+TEST_IN(test_blocks, enter_folder, leave_folder)
 {
     enum { COUNT = 300001 };
     static const char *const dtypes[] = {NULL, "float64", "bfloat16", "float8_e5m2"};
@@ -477,7 +477,7 @@ static const struct {
     {"zarr3", "x", "float8_e5m2", 1, {2}, "a/zarr.json", NULL, "for itself"},
 };
 
-TEST(test_refusals)
+TEST_IN(test_refusals, enter_folder, leave_folder)
 {
     static const uint8_t bytes[64];
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
@@ -537,7 +537,7 @@ TEST(test_instead)
     }
 }
 
-TEST(test_whole_plan)
+TEST_IN(test_whole_plan, enter_folder, leave_folder)
 {
     static const struct fake tensors[] = {
         {"a", "float32", 1, {1}, "\0\0\0\0"},
@@ -594,7 +594,7 @@ TEST(test_causes)
 }
 
 /* However many tensors, the plan takes the same memory, and the file is written. */
-TEST(test_many)
+TEST_IN(test_many, enter_folder, leave_folder)
 {
     enum { COUNT = 40000 };
     struct fake *tensors = calloc(COUNT, sizeof(*tensors));
@@ -633,7 +633,7 @@ TEST(test_many)
 }
 
 /* A floating-point dtype is for floating-point tensors, unless the file has no such tensor. */
-TEST(test_cast)
+TEST_IN(test_cast, enter_folder, leave_folder)
 {
     static const struct fake tensors[] = {
         {"f", "float32", 1, {1}, "\0\0\0\0"},
@@ -671,7 +671,7 @@ static bool always(void *context)
     return true;
 }
 
-TEST(test_errors_while_streaming)
+TEST_IN(test_errors_while_streaming, enter_folder, leave_folder)
 {
     float values[100000] = {0};
     struct fake fake = {"weights", "float32", 1, {100000}, values};
@@ -690,7 +690,7 @@ TEST(test_errors_while_streaming)
 
 /* The catalog is written to between the plan and the data. What the plan has kept is written as it
  * was then; what it has no room for is looked up again, and must be the same. */
-TEST(test_catalog_changed)
+TEST_IN(test_catalog_changed, enter_folder, leave_folder)
 {
     for (int kept = 0; kept < 2; kept++) {
         struct shop shop = {.tensors = small, .count = 4};
@@ -718,7 +718,7 @@ TEST(test_catalog_changed)
     unlink("x.npy");
 }
 
-TEST(test_what_is_there)
+TEST_IN(test_what_is_there, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 1};
     struct export_options options = {0};
@@ -740,7 +740,7 @@ TEST(test_what_is_there)
     assert_int_equal(files_here(), 3);
 }
 
-TEST(test_parts)
+TEST_IN(test_parts, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct export_options options = {.shard_size = 8};
@@ -893,7 +893,7 @@ static void inject(const char *path, bool unnamed, uint64_t shard_size, bool for
     fail_msg("no run without a fault");
 }
 
-TEST(test_faults)
+TEST_IN(test_faults, enter_folder, leave_folder)
 {
     inject("x.npz", true, 0, false);
     leave_folder(NULL), enter_folder(NULL);
@@ -907,7 +907,7 @@ TEST(test_faults)
 }
 
 /* Somebody takes the name while the data is written. */
-TEST(test_race)
+TEST_IN(test_race, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
@@ -962,7 +962,7 @@ static void cut_source(void)
 
 /* Whatever the system copies, refuses or cuts short, the bytes are the source's; and a source that is another one by
  * the end is no export. */
-TEST(test_copies)
+TEST_IN(test_copies, enter_folder, leave_folder)
 {
     static const struct {
         int refuse_at, code;
@@ -1024,7 +1024,7 @@ TEST(test_copies)
 }
 
 /* Kill the program at call 0, 1, 2, ...: the name is there with all its bytes, or not. */
-TEST(test_kill)
+TEST_IN(test_kill, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
@@ -1111,7 +1111,7 @@ static void check_chunks(const uint64_t *shape, unsigned rank, const uint64_t *c
     }
 }
 
-TEST(test_zarr_chunks)
+TEST_IN(test_zarr_chunks, enter_folder, leave_folder)
 {
     static uint16_t numbers[60000];
     static const struct {
@@ -1168,7 +1168,7 @@ static int no_exchange(int directory_fd, const char *a, const char *b)
 }
 
 /* A fault anywhere leaves nothing, or what was there. */
-TEST(test_zarr_faults)
+TEST_IN(test_zarr_faults, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
@@ -1211,7 +1211,7 @@ TEST(test_zarr_faults)
 }
 
 /* More parts than files may be open. */
-TEST(test_many_parts)
+TEST_IN(test_many_parts, enter_folder, leave_folder)
 {
     enum { COUNT = 300 };
     static uint8_t bytes[COUNT];
@@ -1244,7 +1244,7 @@ TEST(test_many_parts)
 }
 
 /* What killed exports left goes with the next, but nothing that somebody holds or named. */
-TEST(test_leftovers)
+TEST_IN(test_leftovers, enter_folder, leave_folder)
 {
     static const char file[] = ".tmp-ckptdb-0123456789abcdef01234567";
     static const char folder[] = ".tmp-ckptdb-0123456789abcdef01234568";
@@ -1292,7 +1292,7 @@ static bool was_interrupted(void *context)
     return interrupts != 0;
 }
 
-TEST(test_interrupt)
+TEST_IN(test_interrupt, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
@@ -1317,35 +1317,4 @@ TEST(test_interrupt)
     signal(SIGINT, SIG_DFL);
 }
 
-int main(void)
-{
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
-    const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_safetensors_bytes),
-        IN_DIRECTORY(test_chunks),
-        IN_DIRECTORY(test_npy_bytes),
-        IN_DIRECTORY(test_npz_bytes),
-        cmocka_unit_test(test_zip64),
-        IN_DIRECTORY(test_many),
-        IN_DIRECTORY(test_blocks),
-        IN_DIRECTORY(test_refusals),
-        cmocka_unit_test(test_instead),
-        cmocka_unit_test(test_causes),
-        IN_DIRECTORY(test_whole_plan),
-        IN_DIRECTORY(test_cast),
-        IN_DIRECTORY(test_errors_while_streaming),
-        IN_DIRECTORY(test_catalog_changed),
-        IN_DIRECTORY(test_what_is_there),
-        IN_DIRECTORY(test_parts),
-        IN_DIRECTORY(test_zarr_chunks),
-        IN_DIRECTORY(test_zarr_faults),
-        IN_DIRECTORY(test_many_parts),
-        IN_DIRECTORY(test_leftovers),
-        IN_DIRECTORY(test_faults),
-        IN_DIRECTORY(test_race),
-        IN_DIRECTORY(test_copies),
-        IN_DIRECTORY(test_kill),
-        IN_DIRECTORY(test_interrupt),
-    };
-    return cmocka_run_group_tests_name("export", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

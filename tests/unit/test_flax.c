@@ -134,7 +134,7 @@ TEST(known_trees)
 }
 
 /* A tree of T5X, as a lone file: two arrays in it, and one that would be in a folder. */
-static void tree_of_t5x(void **state)
+TEST(tree_of_t5x)
 {
     static const char hex[] =
         "82a776657273696f6e03a96f7074696d697a657282a674617267657482a17784a66472697665"
@@ -415,13 +415,4 @@ TEST(evidence)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_trees),      cmocka_unit_test(tree_of_t5x),
-        cmocka_unit_test(deep_tree_of_t5x), cmocka_unit_test(announced_chunks),
-        cmocka_unit_test(pieces),           cmocka_unit_test(long_texts),
-        cmocka_unit_test(steps_of_names),   cmocka_unit_test(evidence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -212,12 +212,4 @@ TEST(large_buffers)
     assert_null(pages_alloc(SIZE_MAX));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_gathers),
-        cmocka_unit_test(sizes_of_our_own),
-        cmocka_unit_test(large_buffers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

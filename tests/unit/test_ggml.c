@@ -142,12 +142,4 @@ TEST(test_refused)
     assert_int_equal(ERR_ARGUMENT, converter_run(&c, bytes, out, 31, 0, &err));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

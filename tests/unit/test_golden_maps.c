@@ -156,11 +156,4 @@ TEST(assignment_map)
     each_line("tests/golden/assignment_map.jsonl", check_assignment, 55);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t5_importer),
-        cmocka_unit_test(assignment_map),
-    };
-    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
-}
+RUN_TESTS(open_catalog, close_catalog)

@@ -358,13 +358,4 @@ TEST(files_one_after_another)
     assert_null(grid_next_file(&list, &at));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_and_back), cmocka_unit_test(own_codecs),
-        cmocka_unit_test(damaged_blobs),   cmocka_unit_test(what_makes_no_sense),
-        cmocka_unit_test(values_by_index), cmocka_unit_test(boxes_and_keys),
-        cmocka_unit_test(keys_of_rank_0),  cmocka_unit_test(files_one_after_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

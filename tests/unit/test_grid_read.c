@@ -885,14 +885,4 @@ TEST(packed_as_stored)
     arena_release(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_worlds),      cmocka_unit_test(chunks_of_our_sizes),
-        cmocka_unit_test(strings_in_chunks),  cmocka_unit_test(strings_inline),
-        cmocka_unit_test(damage_is_reported), cmocka_unit_test(lowest_chunk_wins),
-        cmocka_unit_test(endless_grid),       cmocka_unit_test(highest_rank),
-        cmocka_unit_test(packed_as_stored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -84,11 +84,10 @@ static void *use_heap(void *argument)
 }
 
 /* What one thread has taken another frees, and the other way round. */
-static void test_threads(void **unused)
+TEST(test_threads)
 {
     struct user *users = calloc(2, sizeof(*users));
     sqlite3_mem_methods heap;
-    (void)unused;
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap), SQLITE_OK);
     for (unsigned round = 0; round < 4; round++) {
         pthread_t threads[2];
@@ -111,10 +110,9 @@ static void test_threads(void **unused)
     free(users);
 }
 
-static void test_sqlite(void **unused)
+TEST(test_sqlite)
 {
     sqlite3 *db = NULL;
-    (void)unused;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     assert_int_equal(asked(db, "WITH RECURSIVE n(i, x) AS (VALUES (1, '0') UNION ALL"
                                " SELECT i + 1, x || '0' FROM n WHERE i < 1200)"
@@ -123,12 +121,11 @@ static void test_sqlite(void **unused)
     sqlite3_close(db);
 }
 
-int main(void)
+static int take_heap(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_sqlite),
-    };
+    (void)state;
     heap_for_sqlite();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+RUN_TESTS(take_heap, NULL)

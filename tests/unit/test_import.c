@@ -12,7 +12,7 @@
 
 /* --- cases ------------------------------------------------------------------------------ */
 
-static void test_layouts_are_shared(void **state)
+TEST_IN(test_layouts_are_shared, place_setup, place_teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
@@ -35,7 +35,7 @@ static void test_layouts_are_shared(void **state)
     expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'", "1");
 }
 
-static void test_again(void **state)
+TEST_IN(test_again, place_setup, place_teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
@@ -54,7 +54,7 @@ static void test_again(void **state)
     expect(p, "SELECT count(*) FROM _layout_tensors", "1");
 }
 
-static void test_vanished_and_back(void **state)
+TEST_IN(test_vanished_and_back, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct import_options prune = {.prune = true};
@@ -74,7 +74,7 @@ static void test_vanished_and_back(void **state)
 }
 
 /* A file that no format recognises any more is damaged, not gone: it is not pruned. */
-static void test_overwritten(void **state)
+TEST_IN(test_overwritten, place_setup, place_teardown)
 {
     static const char index[] = "{\"weight_map\":{\"a.w\":\"3.safetensors\","
                                 "\"a.b\":\"3.safetensors\"}}";
@@ -102,7 +102,7 @@ static void test_overwritten(void **state)
     expect(p, "SELECT id, state FROM checkpoint ORDER BY id", "1|complete 4|complete");
 }
 
-static void test_bad_files(void **state)
+TEST_IN(test_bad_files, place_setup, place_teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "cut.safetensors", TWO, 20);
@@ -131,7 +131,7 @@ static void test_bad_files(void **state)
     expect(p, "SELECT count(*) FROM issue WHERE checkpoint_id IS NOT NULL", "1");
 }
 
-static void test_links(void **state)
+TEST_IN(test_links, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct import_options follow = {.follow = true};
@@ -148,7 +148,7 @@ static void test_links(void **state)
 }
 
 /* A shard whose link leads nowhere is one issue, in a new catalog, an old one, and again. */
-static void test_dangling_shard(void **state)
+TEST_IN(test_dangling_shard, place_setup, place_teardown)
 {
     static const char all[] =
         "SELECT group_concat(code) FROM issue WHERE path LIKE '%/model-2.safetensors'";
@@ -167,7 +167,7 @@ static void test_dangling_shard(void **state)
     }
 }
 
-static void test_named_file(void **state)
+TEST_IN(test_named_file, place_setup, place_teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
@@ -178,7 +178,7 @@ static void test_named_file(void **state)
     expect(p, "SELECT code FROM issue", "unrecognised");
 }
 
-static void test_step_of_path(void **state)
+TEST_IN(test_step_of_path, place_setup, place_teardown)
 {
     static const struct {
         const char *path;
@@ -247,7 +247,7 @@ static void test_step_of_path(void **state)
     expect(p, "SELECT step, run_path LIKE '%/run' FROM checkpoint ORDER BY step", "3|1 20|1");
 }
 
-static void test_missing_path(void **state)
+TEST_IN(test_missing_path, place_setup, place_teardown)
 {
     const struct place *p = *state;
     sqlite3 *db = NULL;
@@ -266,7 +266,7 @@ static void put_index(const struct place *p, const char *map)
     put_file(p, "model.safetensors.index.json", map, strlen(map));
 }
 
-static void test_sets(void **state)
+TEST_IN(test_sets, place_setup, place_teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "model-00001-of-00002.safetensors", TWO, 24);
@@ -293,7 +293,7 @@ static void test_sets(void **state)
 }
 
 /* A set is not changed by another that comes to be beside it. */
-static void test_sets_side_by_side(void **state)
+TEST_IN(test_sets_side_by_side, place_setup, place_teardown)
 {
     static const char first[] = "{\"weight_map\":{\"c\":\"one-00001-of-00001.safetensors\"}}";
     static const char second[] = "{\"weight_map\":{\"c\":\"two-00001-of-00001.safetensors\"}}";
@@ -324,7 +324,7 @@ static char *dump(const struct place *p, unsigned jobs)
     return strdup(name);
 }
 
-static void test_threads_do_not_matter(void **state)
+TEST_IN(test_threads_do_not_matter, place_setup, place_teardown)
 {
     const struct place *p = *state;
     if (system("command -v sqlite3 >/dev/null") != 0)
@@ -345,7 +345,7 @@ static void test_threads_do_not_matter(void **state)
 }
 
 /* What is too much for the list is counted, not lost. */
-static void test_too_many_issues(void **state)
+TEST_IN(test_too_many_issues, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct text index = {0};
@@ -374,7 +374,7 @@ static void import_between(void *context, const char *doing, uint64_t done, uint
         import(p, "/b", plain);
 }
 
-static void test_two_writers(void **state)
+TEST_IN(test_two_writers, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct import_options first = plain;
@@ -422,7 +422,7 @@ static void expect_said(sqlite3 *db, const char *sql, const char *wanted)
 
 /* After two seconds the first rows are committed and the journal changes its way: the indexes
  * still wait for the end. */
-static void test_new_catalog_over_commits(void **state)
+TEST_IN(test_new_catalog_over_commits, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct error err = {.offset = NO_OFFSET};
@@ -451,7 +451,7 @@ static void test_new_catalog_over_commits(void **state)
 }
 
 /* An import of the root replaces what was said about the root and all that is below it. */
-static void test_root_is_cleared(void **state)
+TEST_IN(test_root_is_cleared, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct error err = {.offset = NO_OFFSET};
@@ -473,7 +473,7 @@ static void test_root_is_cleared(void **state)
 
 /* Modules are as long, in characters, as what they count says; kinds are told apart: names of any length
  * before, in and after characters of several bytes, of three shapes and two dtypes. */
-static void test_modules_and_kinds(void **state)
+TEST_IN(test_modules_and_kinds, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct text header = {0};
@@ -504,29 +504,4 @@ static void test_modules_and_kinds(void **state)
            " float32|[1,1]|10|1 float32|[1,2]|10|1 float32|[1,3]|10|1");
 }
 
-#define CASE(x) cmocka_unit_test_setup_teardown(x, place_setup, place_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_new_catalog_over_commits),
-        CASE(test_root_is_cleared),
-        CASE(test_layouts_are_shared),
-        CASE(test_again),
-        CASE(test_modules_and_kinds),
-        CASE(test_vanished_and_back),
-        CASE(test_overwritten),
-        CASE(test_bad_files),
-        CASE(test_links),
-        CASE(test_dangling_shard),
-        CASE(test_named_file),
-        CASE(test_step_of_path),
-        CASE(test_missing_path),
-        CASE(test_sets),
-        CASE(test_sets_side_by_side),
-        CASE(test_threads_do_not_matter),
-        CASE(test_two_writers),
-        CASE(test_too_many_issues),
-    };
-    return cmocka_run_group_tests_name("import", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

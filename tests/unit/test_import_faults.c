@@ -128,7 +128,7 @@ static const struct {
 
 /* A file that could not be read comes in as soon as it can be, by its folder and by name, and
  * its issue is gone. */
-static void test_passing_trouble(void **state)
+TEST_IN(test_passing_trouble, place_setup, teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
@@ -150,7 +150,7 @@ static void test_passing_trouble(void **state)
 }
 
 /* A set with a shard that could not be read is looked at again. */
-static void test_passing_trouble_of_a_shard(void **state)
+TEST_IN(test_passing_trouble_of_a_shard, place_setup, teardown)
 {
     static const char index[] = "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
                                 "\"a.b\":\"m-00001-of-00002.safetensors\","
@@ -173,7 +173,7 @@ static void test_passing_trouble_of_a_shard(void **state)
 }
 
 /* What cannot be looked at is not gone: it is an issue, and --prune lets it be. */
-static void test_prune_drops_what_is_gone_alone(void **state)
+TEST_IN(test_prune_drops_what_is_gone_alone, place_setup, teardown)
 {
     static const struct {
         enum call call;
@@ -238,7 +238,7 @@ static void put_array(const struct place *p, const char *directory)
 }
 
 /* What a directory is, is not decided from half of the evidence. */
-static void test_trouble_with_evidence(void **state)
+TEST_IN(test_trouble_with_evidence, place_setup, teardown)
 {
     struct import_options prune = {.prune = true};
     const struct place *p = *state;
@@ -260,7 +260,7 @@ static void test_trouble_with_evidence(void **state)
 }
 
 /* What a program with other formats passed over is looked at again. */
-static void test_other_formats(void **state)
+TEST_IN(test_other_formats, place_setup, teardown)
 {
     const struct place *p = *state;
     char path[128], sql[512];
@@ -284,7 +284,7 @@ static void test_other_formats(void **state)
 
 /* What was known of a checkpoint, its hashes included, stays when a part cannot be looked at,
  * opened or read for once; that is an issue until it can. */
-static void test_known_stays(void **state)
+TEST_IN(test_known_stays, place_setup, teardown)
 {
     static const struct {
         enum call call;
@@ -336,7 +336,7 @@ static void test_known_stays(void **state)
 }
 
 /* The same where the primary file does not have the checkpoint's name. */
-static void test_known_stays_by_prefix(void **state)
+TEST_IN(test_known_stays_by_prefix, place_setup, teardown)
 {
     static const char known[] =
         "SELECT format, tensors, state, (SELECT count(*) FROM file f WHERE f.checkpoint_id = c.id)"
@@ -365,7 +365,7 @@ static void test_known_stays_by_prefix(void **state)
 
 /* An entry that cannot be looked at may be what makes a directory one checkpoint: its parts do not
  * come in by themselves. */
-static void test_directory_in_doubt(void **state)
+TEST_IN(test_directory_in_doubt, place_setup, teardown)
 {
     static const char *const fixtures[] = {"real/torch/dcp_two/data", "real/jax/zarr3_groups/data"};
     static const enum call calls[] = {LOOK, OPEN, READ};
@@ -393,7 +393,7 @@ static void test_directory_in_doubt(void **state)
 
 /* Such an entry may also be what keeps a directory from being one: shards alone are DCP's, and beside a
  * file of another format they are not. */
-static void test_neighbour_in_doubt(void **state)
+TEST_IN(test_neighbour_in_doubt, place_setup, teardown)
 {
     const struct place *p = *state;
     shell_out("cp $TESTS/fixtures/real/torch/dcp_two/data/sharded/*.distcp %s/", p->root);
@@ -410,7 +410,7 @@ static void test_neighbour_in_doubt(void **state)
 
 /* The copies in a .zmetadata, which may be all that says what an array is: not being able to read
  * them is an issue, and not remembered. */
-static void test_copies_that_cannot_be_read(void **state)
+TEST_IN(test_copies_that_cannot_be_read, place_setup, teardown)
 {
     const struct place *p = *state;
     shell_out("mkdir %s/a; cd %s; echo '{\"zarr_format\":2}' >.zgroup; printf 1234 >a/0;"
@@ -433,7 +433,7 @@ static void test_copies_that_cannot_be_read(void **state)
 
 /* One call fails, whichever it is: what is catalogued is what would be without it, or an issue says
  * what happened; and the next import has all. */
-static void test_any_one_trouble(void **state)
+TEST_IN(test_any_one_trouble, place_setup, teardown)
 {
     static const char *const fixtures[] = {
         "torch/y_big_endian.pt",    "real/orbax/composite/data",  "real/torch/old_1_13_zip/data",
@@ -493,7 +493,7 @@ static double sum_of(const struct place *p)
 
 /* The databases of the processes of an Orbax item are listed only in part: chunks that were not seen
  * are not taken for zeros. */
-static void test_processes_not_all_listed(void **state)
+TEST_IN(test_processes_not_all_listed, place_setup, teardown)
 {
     const struct place *p = *state;
     char item[FOLDER_BYTES + 8];
@@ -519,7 +519,7 @@ static void test_processes_not_all_listed(void **state)
 
 /* Neighbours that could not be listed, or archives that could not be opened again, are findings; they do
  * not make facts and members seem to be gone, or good. */
-static void test_trouble_of_verify(void **state)
+TEST_IN(test_trouble_of_verify, place_setup, teardown)
 {
     static const struct {
         enum call call;
@@ -552,7 +552,7 @@ static void test_trouble_of_verify(void **state)
 }
 
 /* A directory is listed once, though a checkpoint below it lies between those in it. */
-static void test_verify_lists_once(void **state)
+TEST_IN(test_verify_lists_once, place_setup, teardown)
 {
     const struct place *p = *state;
     const int64_t ids[] = {1, 2, 3};
@@ -617,7 +617,7 @@ static int reads_of_hashing(const struct place *p, int64_t first, size_t count, 
 
 /* A file with five names is read once, and all its names have its hashes; a copy is read. How far the work
  * has come is of all checkpoints. */
-static void test_links_are_hashed_once(void **state)
+TEST_IN(test_links_are_hashed_once, place_setup, teardown)
 {
     const struct place *p = *state;
     struct seen seen;
@@ -650,7 +650,7 @@ static int break_off(void *unused)
 /* One statement of the import breaks off, whichever it is: the import says so, or it is as if nothing had
  * happened. What was known of unchanged files (hashes, too) stays known, and what is new does not take the
  * place of what is there. */
-static void test_a_statement_breaks_off(void **state)
+TEST_IN(test_a_statement_breaks_off, place_setup, teardown)
 {
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
@@ -685,25 +685,4 @@ static void test_a_statement_breaks_off(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_passing_trouble, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_passing_trouble_of_a_shard, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_prune_drops_what_is_gone_alone, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_trouble_with_evidence, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_formats, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_known_stays, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_known_stays_by_prefix, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_neighbour_in_doubt, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_processes_not_all_listed, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_verify_lists_once, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links_are_hashed_once, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

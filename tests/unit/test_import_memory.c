@@ -200,7 +200,7 @@ static void try_calls(const struct place *p, const struct kept *before, const ch
 
 /* Of each fixture: into an empty catalog, into one that knows it, and into one that knows it as it was
  * before all of its files changed. */
-static void test_one_call_lacks(void **state)
+TEST_IN(test_one_call_lacks, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct kept empty = {0}, known = {0};
@@ -227,14 +227,14 @@ static void test_one_call_lacks(void **state)
     assert_int_equal(failed, 0);
 }
 
-int main(void)
+static int choose_seed(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_one_call_lacks, place_setup, place_teardown),
-    };
+    (void)state;
     const char *chosen = getenv("CKPTDB_SEED"), *every = getenv("CKPTDB_STEP");
     seed = chosen ? (unsigned)strtoul(chosen, NULL, 10) : (unsigned)time(NULL);
     step = every ? (int)strtol(every, NULL, 10) : STEP;
     print_message("CKPTDB_SEED=%u\n", seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+RUN_TESTS(choose_seed, NULL)

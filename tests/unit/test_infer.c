@@ -219,13 +219,4 @@ TEST(orders_numbers)
     assert_true(infer_likeness(NULL, "h.1.w1", "h.1.x") > infer_likeness(NULL, "h.2.w1", "h.1.x"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_rules),
-        cmocka_unit_test(pairs_tensors),
-        cmocka_unit_test(lacks_memory),
-        cmocka_unit_test(orders_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -141,9 +141,9 @@ static void build(struct text *flat, const struct spec *root)
 
 /* clang-format off */
 static const struct spec pair[] = {LEAF("kernel"), LEAF("bias")};
-static const struct spec state[] = {{NULL, 1, NULL, 0}, {NULL, 2, NULL, 0}, {NULL, 5, NULL, 0},
+static const struct spec trained[] = {{NULL, 1, NULL, 0}, {NULL, 2, NULL, 0}, {NULL, 5, NULL, 0},
                                     {NULL, 4, NULL, 0}, LEAF(NULL)};
-static const struct spec top[] = {NODE("a/b", 4, pair), NODE("opt", 2, state), LEAF("")};
+static const struct spec top[] = {NODE("a/b", 4, pair), NODE("opt", 2, trained), LEAF("")};
 static const struct spec root = {NULL, 4, top, COUNT(top)};
 /* clang-format on */
 
@@ -154,9 +154,8 @@ static const struct spec root = {NULL, 4, top, COUNT(top)};
     "a/b/kernel 0 bfloat16[5]\na/b/bias 1 int32[]\nopt/0 (null)\nopt/1 (list)\n"                   \
     "opt/2 (list)\nopt/3 (dict)\nopt/4 2 float32[4,3]\n 3 float8_e4m3fn[0,1]\n"
 
-static void flat_buffers(void **unused)
+TEST(flat_buffers)
 {
-    (void)unused;
     struct text flat = {0}, file = {0};
     build(&flat, &root);
     put_file(&file, text_bytes(&flat), IDS);
@@ -165,9 +164,8 @@ static void flat_buffers(void **unused)
     text_release(&flat);
 }
 
-static void root_alone(void **unused)
+TEST(root_alone)
 {
-    (void)unused;
     /* clang-format off */
     static const struct {
         struct spec root;
@@ -189,9 +187,8 @@ static void root_alone(void **unused)
 }
 
 /* No byte of a FlatBuffer may lead outside. */
-static void flat_damage(void **unused)
+TEST(flat_damage)
 {
-    (void)unused;
     struct text flat = {0};
     build(&flat, &root);
     for (size_t i = 0; i < flat.len * 8; i++) {
@@ -232,9 +229,8 @@ static void put_shared(struct text *flat, unsigned levels, unsigned count)
     put_node(flat, at, &leaf);
 }
 
-static void shared_nodes(void **unused)
+TEST(shared_nodes)
 {
-    (void)unused;
     struct text flat = {0}, file = {0};
     put_shared(&flat, 50, 1);
     put_file(&file, text_bytes(&flat), "[\"Array(int8[2])\"]");
@@ -268,9 +264,8 @@ static void shared_nodes(void **unused)
 #define JSON_LEAF "{\"node_type\": \"leaf\", \"leaf_id\": 0}"
 #define EMPTY     "AAAAAA=="
 
-static void json_trees(void **unused)
+TEST(json_trees)
 {
-    (void)unused;
     /* clang-format off */
     static const struct {
         const char *name, *json;
@@ -327,9 +322,8 @@ static void json_trees(void **unused)
     }
 }
 
-static void json_cut(void **unused)
+TEST(json_cut)
 {
-    (void)unused;
     const char *whole = FILE_OF(DICT("[null, [\"x\", 7]]", LIST(JSON_LEAF) "," JSON_LEAF),
                                 "[\"int -> 0\", \"Array[[1], bool] -> 1\"]");
     for (size_t len = 0; len < strlen(whole); len++) {
@@ -340,11 +334,4 @@ static void json_cut(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flat_buffers), cmocka_unit_test(root_alone), cmocka_unit_test(flat_damage),
-        cmocka_unit_test(shared_nodes), cmocka_unit_test(json_trees), cmocka_unit_test(json_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -317,13 +317,4 @@ TEST(test_members_memory)
     arena_release(&arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),   cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_skip),    cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_depth),   cmocka_unit_test(test_nul),
-        cmocka_unit_test(test_members), cmocka_unit_test(test_members_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -65,9 +65,4 @@ TEST(test_encode)
     assert_non_null(strstr(err.message, "libzstd1"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_absent),
-                                       cmocka_unit_test(test_encode)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -124,12 +124,4 @@ TEST(test_complex)
     assert_int_equal(loss.to_nan, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_complex),
-    };
-    return cmocka_run_group_tests_name("loss", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -34,9 +34,8 @@ static enum module_sums_state read_all(const char *at, size_t len, struct module
     return state;
 }
 
-static void test_round_trip(void **unused)
+TEST(test_round_trip)
 {
-    (void)unused;
     for (unsigned modules = 0; modules <= MODULES; modules += 70) {
         struct text packed = {0};
         struct module_sums s;
@@ -66,9 +65,8 @@ static void test_round_trip(void **unused)
 }
 
 /* Whatever the bytes are, also with a checksum that fits. */
-static void test_hostile(void **unused)
+TEST(test_hostile)
 {
-    (void)unused;
     struct text packed = {0};
     pack(30, &packed);
     for (size_t len = 0; len < packed.len; len++)
@@ -92,9 +90,8 @@ static void test_hostile(void **unused)
     text_release(&packed);
 }
 
-static void test_characters(void **unused)
+TEST(test_characters)
 {
-    (void)unused;
     const char name[] = "l\xc3\xa4yer.\xe2\x82\xac.w";
     assert_int_equal(module_characters(name, strlen(name)), 9);
     assert_int_equal(module_bytes(name, strlen(name), 5), 6);
@@ -104,12 +101,4 @@ static void test_characters(void **unused)
     assert_int_equal(module_bytes("ab", 2, 9), 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_characters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -264,11 +264,4 @@ TEST(texts)
     text_release(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_head), cmocka_unit_test(cut_heads), cmocka_unit_test(leave_out),
-        cmocka_unit_test(windows),    cmocka_unit_test(texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -174,12 +174,4 @@ TEST(test_no_memory)
     name_tree_release(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_walks),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_depth),     cmocka_unit_test(test_name_bytes),
-        cmocka_unit_test(test_all_bytes), cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

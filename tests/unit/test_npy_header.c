@@ -81,11 +81,4 @@ TEST(test_header)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_descr),
-        cmocka_unit_test(test_header),
-    };
-    return cmocka_run_group_tests_name("npy_header", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -932,32 +932,4 @@ TEST(values)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_byte),
-        cmocka_unit_test(leaves),
-        cmocka_unit_test(manifests),
-        cmocka_unit_test(empty_database),
-        cmocka_unit_test(trees),
-        cmocka_unit_test(lost_nodes),
-        cmocka_unit_test(lost_root),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(bad_parents),
-        cmocka_unit_test(bad_bodies),
-        cmocka_unit_test(unsafe_paths),
-        cmocka_unit_test(path_with_nul),
-        cmocka_unit_test(path_too_long),
-        cmocka_unit_test(bad_manifests),
-        cmocka_unit_test(bad_frames),
-        cmocka_unit_test(numbered),
-        cmocka_unit_test(numbered_wrongly),
-        cmocka_unit_test(bad_zstd),
-        cmocka_unit_test(zstd_bombs),
-        cmocka_unit_test(dag),
-        cmocka_unit_test(growth),
-        cmocka_unit_test(opened_once),
-        cmocka_unit_test(values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -493,13 +493,4 @@ TEST(test_any_one_lack)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adafactor),   cmocka_unit_test(test_multi),
-        cmocka_unit_test(test_optax),       cmocka_unit_test(test_specs),
-        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_many_chains), cmocka_unit_test(test_any_one_lack),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -140,13 +140,4 @@ TEST(slice_key)
     text_release(&name);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signed_numbers),
-        cmocka_unit_test(unsigned_numbers),
-        cmocka_unit_test(byte_strings),
-        cmocka_unit_test(slice_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -40,9 +40,8 @@ static enum packed_state read_all(const char *at, size_t len, struct packed_colu
     return packed_columns_read((struct bytes){(const uint8_t *)at, len}, c);
 }
 
-static void test_round_trip(void **unused)
+TEST(test_round_trip)
 {
-    (void)unused;
     for (unsigned tensors = 0; tensors <= TENSORS; tensors += 70) {
         struct text packed = {0};
         struct packed_columns c;
@@ -66,9 +65,8 @@ static void test_round_trip(void **unused)
 }
 
 /* Tensors that have little in common are not packed. */
-static void test_little_in_common(void **unused)
+TEST(test_little_in_common)
 {
-    (void)unused;
     struct text packed = {0};
     pack(TENSORS, TENSORS / 4 + 1, &packed);
     assert_int_equal(packed.len, 0);
@@ -78,9 +76,8 @@ static void test_little_in_common(void **unused)
 }
 
 /* Whatever the bytes are, also with a checksum that fits. */
-static void test_hostile(void **unused)
+TEST(test_hostile)
 {
-    (void)unused;
     struct text packed = {0};
     pack(40, 9, &packed);
     for (size_t len = 0; len < packed.len; len++)
@@ -104,12 +101,4 @@ static void test_hostile(void **unused)
     text_release(&packed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_little_in_common),
-        cmocka_unit_test(test_hostile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -389,13 +389,4 @@ TEST(test_sizes)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opcodes),
-        cmocka_unit_test(test_traces),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -330,12 +330,4 @@ TEST(claims_are_checked)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_pieces),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(claims_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -561,13 +561,4 @@ TEST(test_packed)
     reader_close(r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_bands),
-        cmocka_unit_test(test_threads),         cmocka_unit_test(test_tilings),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_strides_outside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -618,18 +618,4 @@ TEST(test_cache)
     assert_int_equal(before, open_files());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_no_read),
-        cmocka_unit_test(test_checksums),
-        cmocka_unit_test(test_verified_once),
-        cmocka_unit_test(test_changed_files),
-        cmocka_unit_test(test_shrinking_file),
-        cmocka_unit_test(test_slice_reads_little),
-        cmocka_unit_test(test_slice_of_pieces),
-        cmocka_unit_test(test_cache),
-    };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
-}
+RUN_TESTS(enter_folder, leave_folder)

@@ -624,23 +624,4 @@ TEST(no_memory_is_no_limit)
 }
 #endif
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_as_python),
-        cmocka_unit_test(keys_of_patterns),
-        cmocka_unit_test(keys_by_how),
-        cmocka_unit_test(errors_as_python),
-        cmocka_unit_test(refuses_what_it_cannot),
-        cmocka_unit_test(refuses_size),
-        cmocka_unit_test(walks_as_python),
-        cmocka_unit_test(names_and_lengths),
-        cmocka_unit_test(bad_text),
-        cmocka_unit_test(runaway_ends),
-        cmocka_unit_test(long_text),
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        cmocka_unit_test(no_memory_is_no_limit),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -111,14 +111,4 @@ TEST(last_owner_frees)
     regex_cache_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_again),
-        cmocka_unit_test(borrowed_patterns_stay),
-        cmocka_unit_test(templates_stay_while_borrowed),
-        cmocka_unit_test(errors_leave_nothing),
-        cmocka_unit_test(last_owner_frees),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -541,17 +541,4 @@ TEST(many_rules)
     rules_free(r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rule),
-        cmocka_unit_test(no_memory),
-        cmocka_unit_test(first_rule_decides),
-        cmocka_unit_test(numbers_have_a_limit),
-        cmocka_unit_test(bytes_that_are_no_text),
-        cmocka_unit_test(many_keys),
-        cmocka_unit_test(index_finds_what_matches),
-        cmocka_unit_test(many_rules),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -204,12 +204,4 @@ TEST(test_long_name)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_header),   cmocka_unit_test(test_shared_facts),
-        cmocka_unit_test(test_room_for_shared), cmocka_unit_test(test_a_million),
-        cmocka_unit_test(test_long_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

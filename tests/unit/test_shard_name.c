@@ -66,11 +66,4 @@ TEST(numbers_at_the_beginning)
     assert_false(shard_number("--of-001", 1, &s));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_names),
-        cmocka_unit_test(numbers_at_the_beginning),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -360,15 +360,4 @@ TEST(bounds_the_depth)
     free(name);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_scripts),    cmocka_unit_test(takes_bare_commands),
-        cmocka_unit_test(refuses_a_nul),     cmocka_unit_test(splits_words),
-        cmocka_unit_test(measures_distance), cmocka_unit_test(keeps_the_nearest),
-        cmocka_unit_test(says_numbers),      cmocka_unit_test(measures_text),
-        cmocka_unit_test(folds_modules),     cmocka_unit_test(bounds_the_depth),
-        cmocka_unit_test(folds_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -182,12 +182,11 @@ static void add_read(void *context, uint64_t bytes)
 
 /* A comparison reports all bytes of both tensors to its caller; a value that is not such a pointer
  * reports to nobody. */
-static void test_reading(void **unused)
+TEST(test_reading)
 {
     static const char *const ways[] = {"NULL", "'int32'", "'int8'", "'float16'"};
     sqlite3 *db = catalog();
     char sql[200], text[300];
-    (void)unused;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         uint64_t bytes = 0;
         struct ckptdb_reading reading = {add_read, &bytes, 0};
@@ -213,7 +212,7 @@ static int stop_now(void *asked)
 
 /* What reads tensors asks whether its statement is interrupted. Nothing else here takes 5,000 steps of
  * SQLite. */
-static void test_interrupted(void **unused)
+TEST(test_interrupted)
 {
     static const char transposed[] =
         "DELETE FROM _layout_tensors WHERE id > 16777216;UPDATE _layouts SET tensors = 1;"
@@ -227,7 +226,6 @@ static void test_interrupted(void **unused)
         "INSERT INTO _files SELECT id + 16777216, path, size, mtime_ns, inode, device, role, base"
         " FROM _files;INSERT INTO _content_hashes VALUES (1, '00'), (2, '01');"
         "INSERT INTO _tensor_hashes VALUES (117440512, 1), (134217728, 2)";
-    (void)unused;
     sqlite3 *db = catalog();
     sqlite3_stmt *s = NULL;
     struct error err = {.offset = NO_OFFSET};
@@ -272,16 +270,4 @@ TEST(test_what_was_done)
     sqlite3_close(db);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_noread),
-        cmocka_unit_test(test_close_in_the_middle),
-        cmocka_unit_test(test_damaged_rows),
-        cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_what_was_done),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

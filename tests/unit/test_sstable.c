@@ -307,14 +307,4 @@ TEST(key_growth)
     assert_int_equal(grow_keys((1 << 20) + 1, 1), ERR_LIMIT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_formed), cmocka_unit_test(no_entries),
-        cmocka_unit_test(damage),      cmocka_unit_test(bad_blocks),
-        cmocka_unit_test(heads_only),  cmocka_unit_test(bad_handles),
-        cmocka_unit_test(footers),     cmocka_unit_test(block_listed_twice),
-        cmocka_unit_test(key_growth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

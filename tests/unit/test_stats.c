@@ -6,14 +6,9 @@
 #include "catalog/data/kernel/cpu.h"
 #include "tests/unit/unit.h"
 
-static uint64_t state = 88172645463325252U;
-
 static uint32_t random_bits(void)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 16);
+    return (uint32_t)(random_below(UINT64_MAX) >> 16);
 }
 
 #define KINDS 9
@@ -151,12 +146,11 @@ static void assert_kernels(const struct stat_kernels *k, const struct numbers *n
     free(moved);
 }
 
-static void test_kernels(void **unused)
+TEST(test_kernels)
 {
     static const size_t counts[] = {1,   2,   7,    15,   16,   17,   63,   64,   65,   80,
                                     511, 512, 1023, 1024, 1088, 4096, 8128, 8184, 8191, 8192};
     struct numbers *n = malloc(sizeof(*n));
-    (void)unused;
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
             make(n, kind, counts[i]);
@@ -170,10 +164,9 @@ static void test_kernels(void **unused)
 }
 
 /* Blocks that are joined are what they are in one. */
-static void test_join(void **unused)
+TEST(test_join)
 {
     struct numbers *n = malloc(sizeof(*n));
-    (void)unused;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         struct stat_grid grid, joined, block;
         struct stat_sums want, part, sums = {.least = INFINITY, .most = -INFINITY};
@@ -214,9 +207,8 @@ static void assert_histogram(const double *values, size_t count, const char *wan
     assert_histogram((const double[]){__VA_ARGS__},                                                \
                      sizeof((const double[]){__VA_ARGS__}) / sizeof(double), want)
 
-static void test_bins(void **unused)
+TEST(test_bins)
 {
-    (void)unused;
     ASSERT_HISTOGRAM("{\"edges\":[5.0,5.0],\"counts\":[3]}", 5, 5, 5);
     /* 1 and the greatest number below it are too close for an edge between them. */
     ASSERT_HISTOGRAM("{\"edges\":[0.9999999403953552,1.0],\"counts\":[3]}", 0.9999999403953552, 1,
@@ -232,12 +224,4 @@ static void test_bins(void **unused)
                      -3.4028234663852886e+38, 3.4028234663852886e+38);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_join),
-        cmocka_unit_test(test_bins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

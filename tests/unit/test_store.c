@@ -338,13 +338,4 @@ TEST(test_as_on_disk)
     assert_true(compared > 100);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),    cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_far_times),  cmocka_unit_test(test_long_names),
-        cmocka_unit_test(test_long_link),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_as_on_disk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

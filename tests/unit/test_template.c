@@ -135,12 +135,4 @@ TEST(keeps_nul_and_limit)
     regex_free(re);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expands_as_python),
-        cmocka_unit_test(bad_bytes),
-        cmocka_unit_test(keeps_nul_and_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -628,7 +628,7 @@ TEST(test_rollback)
 }
 
 /* While one connection goes through tensors, another one adds some. */
-TEST(test_writer_beside)
+TEST_IN(test_writer_beside, enter_folder, leave_folder)
 {
     sqlite3 *db = open_catalog("beside.db"), *writer;
     sqlite3_stmt *s = NULL;
@@ -693,19 +693,4 @@ TEST(test_interrupted)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_hostile_values),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_without_kinds),
-        cmocka_unit_test(test_order_of_sizes),
-        cmocka_unit_test(test_rollback),
-        cmocka_unit_test_setup_teardown(test_writer_beside, enter_folder, leave_folder),
-        cmocka_unit_test(test_interrupted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

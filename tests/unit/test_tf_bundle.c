@@ -793,17 +793,4 @@ TEST(hostile_bytes)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bundles),
-        cmocka_unit_test(data_file_names),
-        cmocka_unit_test(missing_file_hints),
-        cmocka_unit_test(steps),
-        cmocka_unit_test(known_bytes),
-        cmocka_unit_test(probes),
-        cmocka_unit_test(other_tables),
-        cmocka_unit_test(hostile_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -164,12 +164,4 @@ TEST(a_slow_taker_keeps_its_core)
     assert_false(crowded);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_in_order),
-        cmocka_unit_test(no_more_threads_than_things),
-        cmocka_unit_test(a_slow_taker_keeps_its_core),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

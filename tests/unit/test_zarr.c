@@ -237,12 +237,4 @@ TEST(test_consolidated)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_consolidated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -19,8 +19,29 @@
 #include "catalog/db/sqlite.h"
 #include "tests/unit/bytes.h"
 
-/* A test that needs nothing of its setup. */
-#define TEST(name) static void name(__attribute__((unused)) void **state)
+/* --- tests ------------------------------------------------------------------------------ */
+
+/* A test runs if it is written: those of a file one after the other, as they stand there. `state` is what
+ * its setup gives. */
+static struct CMUnitTest unit_tests[128];
+static size_t unit_test_count;
+
+#define TEST_IN(name, setup, teardown)                                                             \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        const struct CMUnitTest t = cmocka_unit_test_setup_teardown(name, setup, teardown);        \
+        unit_tests[unit_test_count++] = t;                                                         \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **state)
+#define TEST(name) TEST_IN(name, NULL, NULL)
+
+/* The program, with the setup and teardown of all. */
+#define RUN_TESTS(setup, teardown)                                                                 \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return _cmocka_run_group_tests(__FILE__, unit_tests, unit_test_count, setup, teardown);    \
+    }
 
 /* --- files ------------------------------------------------------------------------------ */
 
