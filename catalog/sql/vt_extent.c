@@ -248,16 +248,12 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 }
 
 static const sqlite3_module extent_module = {
+    VTAB_COUNTED,
     .xConnect = extent_connect,
     .xBestIndex = extent_plan,
-    .xDisconnect = vtab_free,
-    .xOpen = vtab_open,
-    .xClose = vtab_close,
     .xFilter = extent_filter,
     .xNext = extent_next,
-    .xEof = vtab_eof,
     .xColumn = extent_column,
-    .xRowid = vtab_rowid,
 };
 
 int sql_register_extent(sqlite3 *db, struct keeper *k)

@@ -191,16 +191,12 @@ static int infer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
 }
 
 static const sqlite3_module infer_module = {
+    VTAB_COUNTED,
     .xConnect = infer_connect,
     .xBestIndex = infer_plan,
-    .xDisconnect = vtab_free,
-    .xOpen = vtab_open,
-    .xClose = vtab_close,
     .xFilter = infer_filter,
     .xNext = vtab_next,
-    .xEof = vtab_eof,
     .xColumn = infer_column,
-    .xRowid = vtab_rowid,
 };
 
 int sql_register_infer(sqlite3 *db, struct keeper *k)

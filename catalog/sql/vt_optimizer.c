@@ -492,16 +492,12 @@ static int question_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 }
 
 static const sqlite3_module question_module = {
+    VTAB_COUNTED,
     .xConnect = question_connect,
     .xBestIndex = question_plan,
-    .xDisconnect = vtab_free,
-    .xOpen = vtab_open,
-    .xClose = vtab_close,
     .xFilter = question_filter,
     .xNext = vtab_next,
-    .xEof = vtab_eof,
     .xColumn = question_column,
-    .xRowid = vtab_rowid,
 };
 
 int sql_register_optimizer(sqlite3 *db)

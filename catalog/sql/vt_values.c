@@ -294,16 +294,12 @@ static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 }
 
 static const sqlite3_module values_module = {
+    VTAB_COUNTED,
     .xConnect = values_connect,
     .xBestIndex = values_plan,
-    .xDisconnect = vtab_free,
-    .xOpen = vtab_open,
-    .xClose = vtab_close,
     .xFilter = values_filter,
     .xNext = values_next,
-    .xEof = vtab_eof,
     .xColumn = values_column,
-    .xRowid = vtab_rowid,
 };
 
 int sql_register_values(sqlite3 *db, struct keeper *k)

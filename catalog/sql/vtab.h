@@ -35,6 +35,10 @@ struct vtab_cursor {
 int vtab_next(sqlite3_vtab_cursor *);
 int vtab_eof(sqlite3_vtab_cursor *);
 int vtab_rowid(sqlite3_vtab_cursor *, sqlite3_int64 *id);
+/* These and the above, for the sqlite3_module of a table that vtab_make() makes, with such cursors. */
+#define VTAB_COUNTED                                                                               \
+    .xDisconnect = vtab_free, .xOpen = vtab_open, .xClose = vtab_close, .xEof = vtab_eof,          \
+    .xRowid = vtab_rowid
 
 /* Make a table of `size` bytes that are 0, whose first member is its sqlite3_vtab, and declare it.
  * `trust` is SQLITE_VTAB_INNOCUOUS, or SQLITE_VTAB_DIRECTONLY for one that reads files. free() it. */
