@@ -208,7 +208,7 @@ static bool begins_statement(const char *word)
 static int read_operand(struct request *q, const char *word, bool *command)
 {
     const struct command *c = command_find(word);
-    *command = c && !c->shell_only;
+    *command = c && !(c->traits & SHELL_ONLY);
     if (*command) {
         q->command = c;
         return STATUS_FINE;
@@ -250,7 +250,7 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
         return program_refuse("a command word and SQL exclude each other", q->command->name);
     if (q->keep_going)
         return program_refuse("means nothing for a single command", "--keep-going");
-    if (q->mode_given && q->command->no_rows)
+    if (q->mode_given && (q->command->traits & NO_ROWS))
         return command_refuses_mode(q->command, q->mode_given);
     return status;
 }

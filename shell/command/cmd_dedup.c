@@ -227,9 +227,8 @@ const struct command command_dedup = {
             "  ckptdb dedup tuned.safetensors --by pair\n"
             "  ckptdb \"SELECT sum(wasted) FROM duplicate\"",
     .options = options,
-    .min_args = 0,
     .max_args = -1,
     .catalog = CATALOG_KEEP,
-    .pages = true,
+    .traits = PAGES,
     .run = dedup_run,
 };

@@ -391,6 +391,6 @@ const struct command command_diff = {
     .min_args = 2,
     .max_args = 2,
     .catalog = CATALOG_KEEP,
-    .pages = true,
+    .traits = PAGES,
     .run = diff_run,
 };

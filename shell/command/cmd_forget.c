@@ -68,6 +68,6 @@ const struct command command_forget = {
     .min_args = 1,
     .max_args = -1,
     .catalog = CATALOG_KEEP,
-    .pages = true,
+    .traits = PAGES,
     .run = forget_run,
 };

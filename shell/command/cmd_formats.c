@@ -45,6 +45,6 @@ const struct command command_formats = {
             "\n"
             "  ckptdb formats\n"
             "  ckptdb formats --json",
-    .pages = true,
+    .traits = PAGES,
     .run = formats_run,
 };

@@ -322,7 +322,6 @@ const struct command command_get = {
     .min_args = 1,
     .max_args = 2,
     .catalog = CATALOG_READ,
-    .no_rows = true,
-    .pages = true,
+    .traits = NO_ROWS | PAGES,
     .run = get_run,
 };

@@ -202,7 +202,6 @@ const struct command command_hash = {
         "          AND t.checkpoint_id = c.checkpoint_id WHERE c.hash = '…'\"\n"
         "  ckptdb hash model.safetensors --manifest model.sha256",
     .options = options,
-    .min_args = 0,
     .max_args = -1,
     .catalog = CATALOG_KEEP,
     .run = hash_run,

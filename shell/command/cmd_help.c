@@ -41,7 +41,6 @@ const struct command command_help = {
             "  ckptdb help map load\n"
             "  ckptdb export --help",
     .max_args = 2,
-    .no_rows = true,
-    .pages = true,
+    .traits = NO_ROWS | PAGES,
     .run = help_run,
 };

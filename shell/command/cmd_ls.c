@@ -150,6 +150,6 @@ const struct command command_ls = {
     .options = options,
     .max_args = 1,
     .catalog = CATALOG_READ,
-    .pages = true,
+    .traits = PAGES,
     .run = ls_run,
 };

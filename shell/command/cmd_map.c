@@ -290,9 +290,8 @@ const struct command command_map = {
             "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding\n"
             "  ckptdb map infer hf/model.safetensors model.gguf --name hf_to_gguf",
     .options = options,
-    .min_args = 0,
     .max_args = 3,
     .catalog = CATALOG_NONE,
-    .pages = true,
+    .traits = PAGES,
     .run = map_run,
 };

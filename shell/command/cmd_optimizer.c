@@ -226,6 +226,6 @@ const struct command command_optimizer = {
     .min_args = 1,
     .max_args = 3,
     .catalog = CATALOG_NONE,
-    .pages = true,
+    .traits = PAGES,
     .run = optimizer_run,
 };

@@ -126,6 +126,6 @@ const struct command command_show = {
     .min_args = 2,
     .max_args = 2,
     .catalog = CATALOG_READ,
-    .pages = true,
+    .traits = PAGES,
     .run = show_run,
 };

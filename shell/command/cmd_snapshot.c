@@ -28,6 +28,6 @@ const struct command command_snapshot = {
     .min_args = 1,
     .max_args = 1,
     .catalog = CATALOG_READ,
-    .no_rows = true,
+    .traits = NO_ROWS,
     .run = snapshot_run,
 };

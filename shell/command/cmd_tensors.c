@@ -27,6 +27,6 @@ const struct command command_tensors = {
     .min_args = 1,
     .max_args = 2,
     .catalog = CATALOG_READ,
-    .pages = true,
+    .traits = PAGES,
     .run = tensors_run,
 };

@@ -259,6 +259,6 @@ const struct command command_tree = {
     .min_args = 1,
     .max_args = 1,
     .catalog = CATALOG_READ,
-    .pages = true,
+    .traits = PAGES,
     .run = tree_run,
 };

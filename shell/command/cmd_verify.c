@@ -268,7 +268,6 @@ const struct command command_verify = {
         "  ckptdb verify runs/t5@1000\n"
         "  ckptdb verify model.gguf --manifest model.sha256",
     .options = options,
-    .min_args = 0,
     .max_args = -1,
     .catalog = CATALOG_KEEP,
     .run = verify_command,

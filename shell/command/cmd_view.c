@@ -322,6 +322,6 @@ const struct command command_view = {
     .options = options,
     .max_args = 2,
     .catalog = CATALOG_READ,
-    .no_rows = true,
+    .traits = NO_ROWS,
     .run = view_run,
 };

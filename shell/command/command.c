@@ -62,7 +62,7 @@ bool command_begins(const char *line, size_t len)
     while (word < len && !strchr("; \t\r\n", line[word]))
         word++;
     for (size_t i = 0; word && commands[i]; i++)
-        if (!commands[i]->shell_only && strlen(commands[i]->name) == word &&
+        if (!(commands[i]->traits & SHELL_ONLY) && strlen(commands[i]->name) == word &&
             memcmp(line, commands[i]->name, word) == 0)
             return true;
     return false;
@@ -70,7 +70,7 @@ bool command_begins(const char *line, size_t len)
 
 bool command_has_verbs(const struct command *c)
 {
-    return !c->shell_only && *c->args >= 'a' && *c->args <= 'z';
+    return !(c->traits & SHELL_ONLY) && *c->args >= 'a' && *c->args <= 'z';
 }
 
 const char *command_next_verb(const char *at, size_t *len)
@@ -99,7 +99,7 @@ const char *command_nearest(const char *name, bool dots)
     unsigned least = 3;
     for (size_t i = 0; commands[i]; i++) {
         unsigned distance = edit_distance(name, commands[i]->name, 2);
-        if (distance < least && (dots || !commands[i]->shell_only)) {
+        if (distance < least && (dots || !(commands[i]->traits & SHELL_ONLY))) {
             least = distance;
             best = commands[i]->name;
         }
@@ -119,7 +119,7 @@ static const struct option_spec *options_of(const struct command *c)
 static void help_list(FILE *out, bool shell_only)
 {
     for (size_t i = 0; commands[i]; i++)
-        if (commands[i]->shell_only == shell_only)
+        if (!(commands[i]->traits & SHELL_ONLY) == !shell_only)
             fprintf(out, "  %s%-10s  %s\n", shell_only ? "." : "", commands[i]->name,
                     commands[i]->summary);
 }
@@ -135,7 +135,7 @@ static void help_write(FILE *out, const struct command *c)
         return;
     }
     const bool verbs = command_has_verbs(c);
-    fprintf(out, "%s%s%s%s - %s\n", c->shell_only ? "." : "ckptdb ", c->name,
+    fprintf(out, "%s%s%s%s - %s\n", c->traits & SHELL_ONLY ? "." : "ckptdb ", c->name,
             *c->args && !verbs ? " " : "", verbs ? "" : c->args, c->summary);
     size_t len;
     if (verbs)
@@ -182,7 +182,7 @@ struct parse {
 
 static int usage(const struct command *c)
 {
-    fprintf(stderr, "usage: %s%s%s%s\n", c->shell_only ? "." : "ckptdb ", c->name,
+    fprintf(stderr, "usage: %s%s%s%s\n", c->traits & SHELL_ONLY ? "." : "ckptdb ", c->name,
             *c->args ? " " : "", c->args);
     return STATUS_TROUBLE;
 }
@@ -237,7 +237,7 @@ static int parse_mode(struct parse *p, const char *word)
     const bool names = headers_find(word, &headers);
     if (!names && (strncmp(word, "--", 2) != 0 || !mode_find(word + 2, &mode)))
         return unknown_option(p->command, word);
-    if (p->command->no_rows)
+    if (p->command->traits & NO_ROWS)
         return command_refuses_mode(p->command, word);
     if (names) {
         p->headers_given = true;
@@ -498,7 +498,7 @@ int command_run(struct session *s, const struct command *c, int argc, const char
     struct parse p = {.session = s, .command = c, .args = &args, .operands = operands};
     s->unread = false;
     status = parse_words(&p, argc, argv);
-    const bool helps = status == STATUS_FINE && p.help, pages = helps || c->pages;
+    const bool helps = status == STATUS_FINE && p.help, pages = helps || (c->traits & PAGES);
     if (status == STATUS_FINE && !helps)
         status = check_operands(c, &args);
     s->unheld.taken = c->catalog != CATALOG_WRITE;

@@ -53,6 +53,14 @@ enum catalog_need {
     CATALOG_CREATE, /* made if missing */
 };
 
+enum command_trait {
+    SHELL_ONLY = 1, /* a dot-command that is not a command word */
+    NO_ROWS = 2,    /* prints no rows: --json and its like are refused, not ignored */
+    PAGES = 4,      /* may use the pager: it has no progress to show beside it */
+    WHOLE_LINE = 8, /* in the shell: the rest of the line is one operand, as typed */
+    SETTING = 16,   /* with a value it only says how results look or where they go */
+};
+
 struct command {
     const char *name;                  /* "import" */
     const char *args;                  /* "PATH... [--prune]" */
@@ -61,11 +69,7 @@ struct command {
     const struct option_spec *options; /* ends in {0}; NULL: none */
     int min_args, max_args;            /* operands; max -1: any number */
     enum catalog_need catalog;
-    bool shell_only; /* a dot-command that is not a command word */
-    bool no_rows;    /* prints no rows: --json and its like are refused, not ignored */
-    bool pages;      /* may use the pager: it has no progress to show beside it */
-    bool setting;    /* with a value it only says how results look or where they go */
-    bool whole_line; /* in the shell: the rest of the line is one operand, as typed */
+    unsigned traits; /* of enum command_trait */
     int (*run)(struct session *, const struct args *);
 };
 

@@ -35,9 +35,7 @@ const struct command command_mode = {
             "jsonl, markdown, line or list. Each is also an option of the program and of every\n"
             "command that prints rows: --json.",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = mode_run,
 };
 
@@ -73,9 +71,7 @@ const struct command command_headers = {
     .summary = "whether the names of columns are printed",
     .help = "auto, as at the start: in every mode but list and plain rows.",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = headers_run,
 };
 
@@ -99,9 +95,7 @@ const struct command command_timer = {
             "is known. Even when off, that is printed after statements that took over half a\n"
             "second of CPU time.",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = timer_run,
 };
 
@@ -120,9 +114,7 @@ const struct command command_bail = {
     .help = "On at the start, unless the program was started with --keep-going. A command\n"
             "that only reports something (issues, differences) is not an error.",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = bail_run,
 };
 
@@ -147,9 +139,7 @@ const struct command command_nullvalue = {
     .help = "auto, as at the start: NULL in box, table, markdown and line, nothing in rows for\n"
             "programs. JSON always has null.",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = nullvalue_run,
 };
 
@@ -183,9 +173,7 @@ const struct command command_width = {
             "\n"
             "  .width 40 0 12",
     .max_args = -1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = width_run,
 };
 
@@ -201,9 +189,7 @@ const struct command command_output = {
     .help = "  .output rows.csv\n"
             "  .output '|less -S'",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = output_run,
 };
 
@@ -222,8 +208,6 @@ const struct command command_once = {
     .help = "Commands that say how results look (.mode csv) may come between.",
     .min_args = 1,
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .setting = true,
+    .traits = SHELL_ONLY | NO_ROWS | SETTING,
     .run = once_run,
 };

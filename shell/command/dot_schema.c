@@ -23,8 +23,7 @@ const struct command command_tables = {
             "with _, listed where GLOB fits them, are how it is stored.",
     .max_args = 1,
     .catalog = CATALOG_READ,
-    .shell_only = true,
-    .pages = true,
+    .traits = SHELL_ONLY | PAGES,
     .run = tables_run,
 };
 
@@ -46,8 +45,6 @@ const struct command command_schema = {
     .summary = "the CREATE statements, with their comments",
     .max_args = 1,
     .catalog = CATALOG_READ,
-    .shell_only = true,
-    .no_rows = true,
-    .pages = true,
+    .traits = SHELL_ONLY | NO_ROWS | PAGES,
     .run = schema_run,
 };

@@ -30,8 +30,7 @@ const struct command command_read = {
     .help = "- is stdin. The file ends at its first error (.bail off: it goes on).",
     .min_args = 1,
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
+    .traits = SHELL_ONLY | NO_ROWS,
     .run = read_run,
 };
 
@@ -53,7 +52,6 @@ const struct command command_quit = {
     .args = "[STATUS]",
     .summary = "leave the shell, as Ctrl-D does",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
+    .traits = SHELL_ONLY | NO_ROWS,
     .run = quit_run,
 };

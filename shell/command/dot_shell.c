@@ -38,8 +38,7 @@ const struct command command_open = {
     .options = open_options,
     .min_args = 1,
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
+    .traits = SHELL_ONLY | NO_ROWS,
     .run = open_run,
 };
 
@@ -67,9 +66,7 @@ const struct command command_shell = {
             "\n"
             "  .shell ls -l runs | head",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .whole_line = true,
+    .traits = SHELL_ONLY | NO_ROWS | WHOLE_LINE,
     .run = shell_run,
 };
 
@@ -102,8 +99,6 @@ const struct command command_pager = {
             "\n"
             "  .pager less -S",
     .max_args = 1,
-    .shell_only = true,
-    .no_rows = true,
-    .whole_line = true,
+    .traits = SHELL_ONLY | NO_ROWS | WHOLE_LINE,
     .run = pager_run,
 };

@@ -157,7 +157,7 @@ static bool run_whole(struct session *s, const char *line, int *status)
     char *name = strndup(line, len);
     const struct command *c = name ? dot_find(s, name) : NULL;
     free(name);
-    if (!c || !c->whole_line)
+    if (!c || !(c->traits & WHOLE_LINE))
         return false;
     const char *const words[] = {"--", line + len + strspn(line + len, " \t")};
     *status = command_run(s, c, *words[1] ? 2 : 0, words);
@@ -202,7 +202,7 @@ static bool is_setting(const struct session *s, const char *line)
     char *name = strndup(word, len);
     const struct command *c = name ? dot_find(s, name) : NULL;
     free(name);
-    return c && c->setting && word[len + strspn(word + len, " \t;")];
+    return c && (c->traits & SETTING) && word[len + strspn(word + len, " \t;")];
 }
 
 /* --- units -------------------------------------------------------------------------------- */

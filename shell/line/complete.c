@@ -79,7 +79,7 @@ static void complete_argument(struct wanted *w, const struct command *c, const c
         return;
     }
     if (w->prefix[0] == '-') {
-        offer_options(w, c->options, !c->no_rows);
+        offer_options(w, c->options, !(c->traits & NO_ROWS));
         return;
     }
     int position = 0;
@@ -276,7 +276,8 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
     /* Commands without a dot: the shell understands them, too. */
     const bool first = !continued && out->word == blanks && w.prefix && *w.prefix;
     for (size_t i = 0; first && *w.prefix != '.' && commands[i]; i++)
-        if (!commands[i]->shell_only && strncmp(commands[i]->name, w.prefix, strlen(w.prefix)) == 0)
+        if (!(commands[i]->traits & SHELL_ONLY) &&
+            strncmp(commands[i]->name, w.prefix, strlen(w.prefix)) == 0)
             offer(&w, commands[i]->name);
     if (out->count == 1 && out->items[0][strlen(out->items[0]) - 1] == '(')
         out->after = 0;

@@ -356,7 +356,7 @@ void offer_files(struct wanted *w)
 void offer_commands(struct wanted *w, const char *dot)
 {
     for (size_t i = 0; commands[i]; i++) {
-        if (w->out->outside && commands[i]->shell_only)
+        if (w->out->outside && (commands[i]->traits & SHELL_ONLY))
             continue;
         char name[64];
         snprintf(name, sizeof(name), "%s%s", dot, commands[i]->name);
@@ -412,7 +412,7 @@ static const struct {
 
 void offer_kind(struct wanted *w, const struct command *c, const char *word, size_t len)
 {
-    if (c->shell_only && len == 4 && memcmp(word, "GLOB", 4) == 0) {
+    if ((c->traits & SHELL_ONLY) && len == 4 && memcmp(word, "GLOB", 4) == 0) {
         offer_relations(w);
         return;
     }
