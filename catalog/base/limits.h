@@ -21,8 +21,6 @@
 #define LIMIT_KEY_GROWTH     UINT64_C(64)                /* and this many more a table byte */
 #define LIMIT_TAR_MEMBERS    UINT64_C(256)               /* looked at to tell what it is */
 #define LIMIT_SHARDS         UINT64_C(100000)            /* data files of a TensorFlow bundle */
-#define LIMIT_OBJECT_GRAPH   UINT64_C(67108864)          /* bytes of a TrackableObjectGraph */
-#define LIMIT_STATE_FILE     UINT64_C(1048576)           /* TensorFlow's `checkpoint` text */
 #define LIMIT_JSON_SIDE_FILE UINT64_C(16777216)          /* config.json and the like */
 #define LIMIT_TREE_FILE      UINT64_C(268435456)         /* Orbax's _METADATA, _strings.json */
 #define LIMIT_FACT_KEY       UINT64_C(4096)              /* bytes of a fact's joined key */

@@ -23,7 +23,6 @@
 #define ZIP_LZMA    14
 
 #define ZIP_ENCRYPTED 0x0001
-#define ZIP_UTF8      0x0800
 
 struct zip_member {
     const char *name; /* as stored, NUL-terminated; not to be trusted as a path */

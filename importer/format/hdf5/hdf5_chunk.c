@@ -19,8 +19,6 @@
 
 #include "catalog/base/list.h"
 
-#define SUPER_BLOCKS_MAX 66 /* of an extensible array */
-
 struct chunk_walk {
     struct hdf5 *h;
     const struct hdf5_dataset *d;
