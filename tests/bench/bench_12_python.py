@@ -89,8 +89,8 @@ from pyspark.sql import SparkSession
 warnings.simplefilter("ignore")
 os.environ.update(PYSPARK_PYTHON=sys.executable)
 paths = []
-for c in range(20):
-    names = [{"dtype": ["F32", "BF16"][i % 2], "shape": [0, i % 9], "data_offsets": [0, 0]} for i in range(TENSORS)]
+for c in range(100):
+    names = [{"dtype": ["F32", "BF16"][i % 2], "shape": [0, i % 9], "data_offsets": [0, 0]} for i in range(TENSORS // 5)]
     text = json.dumps({f"catalog{c}.layers.{i}.weight": n for i, n in enumerate(names)}).encode()
     os.makedirs(os.path.join(at, "spark", str(c)), exist_ok=True)
     with open(os.path.join(at, "spark", str(c), "model.safetensors"), "wb") as f:
@@ -121,7 +121,7 @@ ROWS = [("Python: list names and shapes of 5,000 tensors, against safe_open", LI
         ("Python: read 10,000 small tensors one by one, against safe_open().get_tensor", SMALL, "safetensors", 0.5),
         ("Python: t[...] of 16 MiB, against numpy.fromfile", LARGE, "safetensors", 1.1),
         ("Python: a data frame of a million rows, against pandas.read_sql", FRAME, "pandas", 1.2),
-        ("Python: a filtered sum of Spark's over 20 catalogs of 100,000 tensors, against the rows through pandas", SPARK,
+        ("Python: a filtered sum of Spark's over 100 catalogs of 20,000 tensors, against the rows through pandas", SPARK,
          "pyspark, pyarrow, pandas", 0.2)]
 
 

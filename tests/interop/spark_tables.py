@@ -145,6 +145,9 @@ def options(spark, ckptdb, paths, at, log):
     df = spark.read.format("ckptdb").schema("nbytes bigint, NAME string").option("log", log.path).load(paths)
     check("a schema chooses columns", sorted(map(tuple, df.collect()), key=repr) ==
           own_answers(ckptdb, paths, "SELECT nbytes, name FROM tensor"))
+    few = read(view="tensor", partitions="2")
+    check("several catalogs a partition", few.rdd.getNumPartitions() == 2 and
+          few.count() == len(own_answers(ckptdb, paths, "SELECT 1 FROM tensor")))
     where = read(view="tensor", where="name REGEXP '^(enc|dec)oder' AND rank = 2")
     check("where is SQLite's", where.count() == len(own_answers(ckptdb, paths,
           "SELECT 1 FROM tensor WHERE name REGEXP '^(enc|dec)oder' AND rank = 2")) != 0)
@@ -174,6 +177,7 @@ def options(spark, ckptdb, paths, at, log):
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     fails("an unknown view", lambda: read(view="nothing").count(), "there is no view or table function 'nothing'")
     fails("an unknown option", lambda: read(view="tensor", colour="red").count(), "colour")
+    fails("no number of partitions", lambda: read(view="tensor", partitions="0").count(), "partitions")
     fails("an unknown column", lambda: read(view="tensor", columns="nme").count(), "nme")
     fails("no catalog", lambda: spark.read.format("ckptdb").load(os.path.join(at, "*.sqlite")).count(), "*.sqlite", "no catalog")
     fails("no catalog, registered", lambda: ckptdb.spark.register(spark, os.path.join(at, "none.db")), "none.db")

@@ -3,7 +3,9 @@
     spark.read.format("ckptdb").option("view", "tensor").load("/catalogs/*.db")
 
 Every catalog is a partition, which a worker asks in SQL: the workers need this package, and see the catalogs under the
-same paths. `register(spark, "/catalogs/*.db")` makes the data source known to a session, and all views its temporary views.
+same paths. `register(spark, "/catalogs/*.db")` makes the data source known to a session, and all views its temporary
+views; like read() it deals many catalogs to a few partitions for each core: a task takes longer to start than a small catalog to
+be read.
 
 Options
 -------
@@ -13,6 +15,7 @@ any column of the view : a value that it must have; for the id of a checkpoint a
 columns : names of the columns that are wanted, with commas between. (PySpark tells no data source which these are.)
 catalog : "false": without the column `catalog`, the catalog's path, which tells ids of different catalogs apart
 where : a condition in SQLite's SQL, with all functions of the catalog, which is asked as it is
+partitions : how many there are at most, of several catalogs each; default: one for each catalog
 log : a file to which each partition appends what it asks, one JSON object a line
 """
 from __future__ import annotations
@@ -41,6 +44,7 @@ from .pushdown import Condition, condition
 from .views import Column, columns, names, quoted, schema
 
 try:
+    from pyspark.errors import PySparkException
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 except ImportError as missing:
     raise ImportError("ckptdb.spark needs PySpark 4 or later: pip install 'ckptdb[spark]'") from missing
@@ -51,9 +55,10 @@ if TYPE_CHECKING:
 
 Scan = Tuple[List[Condition], List[Condition]] # of the column catalog, of others
 Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
-OPTIONS = ("path", "paths", "view", "args", "columns", "catalog", "where", "log", "pushed")
+OPTIONS = ("path", "paths", "view", "args", "columns", "catalog", "where", "log", "partitions", "pushed")
 CATALOG = Column("catalog", "TEXT", False)
 SQL_TYPES = {"INTEGER": "bigint", "REAL": "double", "BLOB": "binary"}
+SHARES = 4 # partitions for each core
 PATIENCE = 600 # seconds that a task waits for another that writes the same catalog
 
 
@@ -92,14 +97,23 @@ def holds(path: str, conditions: Iterable[Condition]) -> bool:
         return not sql or db.execute(f"SELECT 1 FROM (SELECT ? AS catalog) WHERE {sql}", [path, *values]).fetchone() is not None
 
 
+@functools.lru_cache(maxsize=None)
+def columns_of(view: str) -> List[Column]:
+    with _catalog.open(":memory:") as db:
+        return columns(db, view)
+
+
 class Question:
     """What is asked of each catalog: a view, its columns and conditions."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.view = options.get("view", "tensor")
         self.log = options.get("log")
-        with _catalog.open(":memory:") as db:
-            known = columns(db, self.view)
+        most = options.get("partitions", str(1 << 31))
+        if not re.fullmatch("[1-9][0-9]{0,9}", most):
+            raise errors.Argument(f"option partitions: {most} is no number of partitions")
+        self.partitions = int(most)
+        known = columns_of(self.view)
         self.kinds = {c.name: c.kind for c in known}
         shown = [c for c in known if not c.hidden]
         if options.get("catalog", "true").lower() != "false":
@@ -154,6 +168,12 @@ class Question:
         text = f"SELECT {wanted} FROM {quoted(self.view)}{called}"
         return text + (f" WHERE {both(where)[0]}" if where else ""), [*self.arguments, *both(where)[1]]
 
+    def dealt(self, paths: Iterable[str]) -> List[List[str]]:
+        """The catalogs that have to be asked, for each partition: the large ones are apart."""
+        asked = sorted(filter(self.of, paths), key=os.path.getsize, reverse=True)
+        count = min(self.partitions, len(asked))
+        return [asked[i::count] for i in range(count)]
+
     def rows(self, path: str) -> "Iterator[pyarrow.RecordBatch]":
         """The answer of one catalog."""
         import pyarrow as pa
@@ -173,7 +193,7 @@ class Question:
 
 
 class Reader(DataSourceReader):
-    """Reads a view of catalogs, a partition each."""
+    """Reads a view of catalogs."""
 
     def __init__(self, paths: List[str], question: Question, pushed: Optional[str]) -> None:
         self.paths, self.question, self.pushed = paths, question, pushed
@@ -183,10 +203,10 @@ class Reader(DataSourceReader):
         return Push(self)
 
     def partitions(self) -> List[InputPartition]:
-        return [InputPartition(path) for path in self.paths if self.question.of(path)]
+        return [InputPartition(paths) for paths in self.question.dealt(self.paths)]
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
-        return self.question.rows(partition.value) if partition.value else iter(())
+        return (batch for path in partition.value or () for batch in self.question.rows(path))
 
 
 class Push:
@@ -283,6 +303,8 @@ def read(spark: "SparkSession", paths: Paths, view: str = "tensor", **options: s
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     wanted = [c.name for c in Question({"view": view, **options}).columns]
     asked = {"view": view, **{k: v for k, v in options.items() if k not in ("columns", "catalog")}, "pushed": pushed()}
+    with contextlib.suppress(PySparkException): # Spark Connect knows no cores
+        asked.setdefault("partitions", str(SHARES * spark.sparkContext.defaultParallelism))
     kept = [c for c in Question(asked).columns if c.name in wanted or c.name == "catalog"]
     frame = spark.read.format("ckptdb").options(**asked).schema(ddl(kept)).load(listed(texts(paths)))
     return frame.filter("catalog IS NOT NULL").select(*(f"`{name}`" for name in wanted))
