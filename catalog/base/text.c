@@ -108,6 +108,22 @@ bool text_json(struct text *t, const char *bytes, size_t len)
     return text_addc(t, '"');
 }
 
+void text_base64(struct text *t, const uint8_t *bytes, size_t len, bool url)
+{
+    const char *digits = url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+                             : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < len; i += 3) {
+        const size_t n = len - i < 3 ? len - i : 3;
+        const uint32_t word = (uint32_t)bytes[i] << 16 | (n > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                              (n > 2 ? bytes[i + 2] : 0);
+        char four[] = {digits[word >> 18], digits[word >> 12 & 63], digits[word >> 6 & 63],
+                       digits[word & 63]};
+        for (size_t missing = n + 1; missing < sizeof(four); missing++)
+            four[missing] = '=';
+        text_add(t, four, url ? n + 1 : sizeof(four));
+    }
+}
+
 bool text_escape(struct text *t, const char *bytes, size_t len)
 {
     char safe[UTF8_SAFE_MAX];

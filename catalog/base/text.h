@@ -38,6 +38,9 @@ bool text_addf(struct text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Add `len` bytes as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 bool text_json(struct text *t, const char *bytes, size_t len);
 
+/* Add bytes in base 64; `url`: in the alphabet for URLs, and without padding. */
+void text_base64(struct text *t, const uint8_t *bytes, size_t len, bool url);
+
 /* Add text made safe for a terminal: control characters and bytes that are not UTF-8 as \xHH. */
 bool text_escape(struct text *t, const char *bytes, size_t len);
 

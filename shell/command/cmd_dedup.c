@@ -15,7 +15,7 @@ enum { BY, AGAIN, JOBS };
 static const struct option_spec options[] = {
     [BY] = {"--by", "WHAT", "sums instead of groups: by checkpoint, run or pair"},
     [AGAIN] = {"--again", NULL, "also hash what is known"},
-    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
 

@@ -174,7 +174,7 @@ static const struct option_spec options[] = {
     [BY] = {"--by", "WHAT",
             "a row a tensor and step (step), or a tensor (name: on a terminal the default)"},
     [AGAIN] = {"--again", NULL, "also compute what is known"},
-    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
 

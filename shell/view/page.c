@@ -36,25 +36,9 @@ struct page {
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-static void add_base64(struct text *out, const unsigned char *at, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < len; i += 3) {
-        const size_t left = len - i;
-        const unsigned long bits = (unsigned long)at[i] << 16 |
-                                   (left > 1 ? (unsigned long)at[i + 1] << 8 : 0) |
-                                   (left > 2 ? at[i + 2] : 0);
-        char four[] = {digits[bits >> 18], digits[bits >> 12 & 63], digits[bits >> 6 & 63],
-                       digits[bits & 63]};
-        for (size_t missing = left + 1; missing < sizeof(four); missing++)
-            four[missing] = '=';
-        text_add(out, four, sizeof(four));
-    }
-}
-
 static void send_packed(struct page *p)
 {
-    add_base64(&p->sink->pending, p->packed, PACKED_BYTES - p->zlib.avail_out);
+    text_base64(&p->sink->pending, p->packed, PACKED_BYTES - p->zlib.avail_out, false);
     sink_flush(p->sink);
     p->zlib.next_out = p->packed;
     p->zlib.avail_out = PACKED_BYTES;

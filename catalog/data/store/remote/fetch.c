@@ -521,6 +521,14 @@ const char *fetch_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
+void fetch_endpoint(struct text *url, const char *endpoint)
+{
+    size_t len = strlen(endpoint);
+    while (len && endpoint[len - 1] == '/')
+        len--;
+    text_add(url, endpoint, len);
+}
+
 void fetch_escape(struct text *url, const char *text, size_t len, const char *plain)
 {
     for (size_t i = 0; i < len; i++) {

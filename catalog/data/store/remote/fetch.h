@@ -52,5 +52,8 @@ enum status fetch_text(const struct request *, struct text *to, struct reply *, 
 /* A variable of the environment; NULL if it is not set, or empty. */
 const char *fetch_variable(const char *name);
 
+/* Append the beginning of all URLs of a place, without "/" at its end. */
+void fetch_endpoint(struct text *url, const char *endpoint);
+
 /* Append text to a URL; all but letters, digits, "-._~" and those of `plain` become %XX. */
 void fetch_escape(struct text *url, const char *text, size_t len, const char *plain);

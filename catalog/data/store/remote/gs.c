@@ -68,21 +68,6 @@ static bool sign(const struct libcrypto *c, const struct json_value *pem, const 
 
 /* --- who is asking ---------------------------------------------------------------------------- */
 
-/* Base 64 for URLs, without padding. */
-static void add_base64(struct text *out, const void *bytes, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < len; i += 3) {
-        const size_t n = len - i < 3 ? len - i : 3;
-        uint32_t word = (uint32_t)at[i] << 16;
-        word |= n > 1 ? (uint32_t)at[i + 1] << 8 : 0;
-        word |= n > 2 ? at[i + 2] : 0;
-        for (size_t digit = 0; digit <= n; digit++)
-            text_addc(out, digits[word >> (18 - 6 * digit) & 63]);
-    }
-}
-
 /* A member that must be a text without NUL; NULL and an error. */
 static const char *credential(const struct json_value *file, const char *name, const char *path,
                               struct error *err)
@@ -122,9 +107,9 @@ static void add_assertion(struct text *form, const struct json_value *file, cons
               ",\"scope\":\"https://www.googleapis.com/auth/devstorage.read_only\",\"aud\":");
     text_json(&claims, uri, strlen(uri));
     text_addf(&claims, ",\"iat\":%lld,\"exp\":%lld}", now, now + 3600);
-    add_base64(&signed_part, head, sizeof(head) - 1);
+    text_base64(&signed_part, (const uint8_t *)head, sizeof(head) - 1, true);
     text_addc(&signed_part, '.');
-    add_base64(&signed_part, claims.at, claims.len);
+    text_base64(&signed_part, (const uint8_t *)claims.at, claims.len, true);
     if (claims.failed || signed_part.failed)
         error_memory_at(err, path);
     else if (c && !sign(c, json_get(file, "private_key"), &signed_part, signature, &len))
@@ -132,7 +117,7 @@ static void add_assertion(struct text *form, const struct json_value *file, cons
     text_adds(form, "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=");
     text_add(form, signed_part.at, signed_part.len);
     text_addc(form, '.');
-    add_base64(form, signature, err->status == OK ? len : 0);
+    text_base64(form, signature, err->status == OK ? len : 0, true);
     text_release(&claims);
     text_release(&signed_part);
 }
@@ -258,9 +243,7 @@ static size_t gs_begin(struct request *q, const char *bucket, size_t len, struct
     const char *other = fetch_variable("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE");
     if (emulator && !strstr(emulator, "://"))
         text_adds(&q->url, "http://");
-    text_adds(&q->url, emulator ? emulator : other ? other : "https://storage.googleapis.com");
-    while (q->url.len && q->url.at[q->url.len - 1] == '/')
-        q->url.at[--q->url.len] = '\0';
+    fetch_endpoint(&q->url, emulator ? emulator : other ? other : "https://storage.googleapis.com");
     if (!emulator && q->url.len && text_ends_in(q->url.at, q->url.len, api))
         q->url.at[q->url.len -= sizeof(api) - 1] = '\0';
     const size_t host = q->url.len;

@@ -79,9 +79,7 @@ static void begin_request(struct request *q)
 {
     char token[TOKEN_BYTES];
     const char *endpoint = fetch_variable("HF_ENDPOINT");
-    text_adds(&q->url, endpoint ? endpoint : "https://huggingface.co");
-    while (q->url.len && q->url.at[q->url.len - 1] == '/')
-        q->url.at[--q->url.len] = '\0';
+    fetch_endpoint(&q->url, endpoint ? endpoint : "https://huggingface.co");
     q->denied =
         "gated or private, or there is no such repository: accept its terms on its page, and set HF_TOKEN "
         "to a token that may read it";
