@@ -127,6 +127,14 @@ void native_call_begin(struct native_call *call)
     call->asked = 0;
 }
 
+void native_stoppable(bool (*signals)(void))
+{
+    static _Thread_local struct native_call call; /* lives as long as the thread that is asked of */
+    call.signals = signals;
+    native_call_begin(&call);
+    ckptdb_stopping(native_stop, &call);
+}
+
 bool native_stop(void *context)
 {
     struct native_call *call = context;

@@ -56,6 +56,10 @@ struct native_call {
 };
 void native_call_begin(struct native_call *);
 bool native_stop(void *context);
+/* Waits of this thread for other machines end when Python's signal handlers raise something, also outside of a catalog's
+ * calls. Again once that was raised. */
+void native_stoppable(bool (*signals)(void));
+
 /* For ckptdb_watch.progress: tells `progress`, ten times a second, and what is finished. */
 void native_progress(void *context, const char *doing, uint64_t done, uint64_t total);
 

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import doctest
 import gc
+import http.server
 import importlib
 import io
 import json
@@ -19,6 +20,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 
@@ -486,6 +488,72 @@ class Asking(Case):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
         self.assertEqual(self.db.sql("SELECT 1").fetchone(), (1,))
+
+    def test_interrupted_waiting(self):
+        """Ctrl-C ends a wait for another machine, and leaves nothing under a final name."""
+        header = json.dumps({n: {"dtype": "F32", "shape": [4], "data_offsets": [at, at + 16]}
+                             for n, at in (("a", 0), ("b", 16))}).encode()
+        held = struct.pack("<Q", len(header)) + header + bytes(32)
+        silent = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                if silent.is_set():
+                    time.sleep(20)
+                first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+                part = held[int(first):int(last or len(held)) + 1]
+                self.send_response(206)
+                self.send_header("ETag", '"one"')
+                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(held)}")
+                self.send_header("Content-Length", str(len(part)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(part)
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads, server.block_on_close = True, False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url, out = f"http://127.0.0.1:{server.server_port}/m.safetensors", os.path.join(self.at, "stopped")
+        os.mkdir(out)
+        with ckptdb.open(":memory:") as db:
+            db.index(url)
+            ck = db[url]
+            tensor = ck["a"]
+            silent.set()
+            for work in (lambda: tensor[...], lambda: tensor[::2], tensor.hash, tensor.sha256, lambda: db.hash(ck),
+                         lambda: db.stats(ck), db.verify, lambda: ck.export(os.path.join(out, "o.safetensors")),
+                         lambda: ck.export(os.path.join(out, "o.zarr"), format="zarr"), lambda: ckptdb.open_file(url)):
+                began = time.monotonic()
+                timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    work()
+                    timer.join()
+                self.assertLess(time.monotonic() - began, 10)
+                self.assertEqual(os.listdir(out), [])
+        server.shutdown()
+        server.server_close()
+
+    def test_numbers_out_of_range(self):
+        self.db.index(self.file)
+        ck = self.db[self.file]
+        out = os.path.join(self.at, "never.safetensors")
+        for number in -1, 1 << 32, 1 << 64:
+            with self.assertRaisesRegex(ckptdb.Argument, "threads: .* is out of range"):
+                ck.export(out, threads=number)
+            with self.assertRaises(ckptdb.Argument):
+                self.db.index(self.at, threads=number)
+        for number in -1, 1 << 64:
+            with self.assertRaises(ckptdb.Argument):
+                ck.export(out, shard_size=number)
+        for number in -1, 1 << 63, 1 << 70, -1 << 70:
+            self.assertNotIn(number, self.db)
+            with self.assertRaises(ckptdb.Missing):
+                self.db[number]
+        self.assertFalse(os.path.exists(out))
 
     def test_progress_that_raises(self):
         """ends the work, and is what the call raises."""

@@ -33,7 +33,10 @@ def new(struct: str, **fields: Any) -> Any:
     made = ffi.new(f"struct {struct} *")
     made.size = ffi.sizeof(made[0])
     for name, value in fields.items():
-        setattr(made, name, value)
+        try:
+            setattr(made, name, value)
+        except OverflowError:
+            raise errors.Argument(f"{name}: {value} is out of range") from None
     return made
 
 
@@ -42,16 +45,25 @@ def telling(watch: "Watch") -> bool:
     return getattr(_raised, "telling", None) is watch
 
 
+def stoppable() -> None:
+    """Let a signal end what this thread waits for."""
+    _raised.stoppable = True
+    lib.native_stoppable(lib.python_signals)
+
+
 def raised() -> None:
     """Raise what a callback of the last call raised."""
     caught = getattr(_raised, "error", None)
     if caught is not None:
         _raised.error = None
+        stoppable()
         raise caught
 
 
 def call(function: Any, *args: Any, said: Iterable[str] = ()) -> None:
     """Call a function whose last argument is an error, and raise that."""
+    if not hasattr(_raised, "stoppable"):
+        stoppable()
     err = ffi.new("struct ckptdb_error *")
     status = function(*args, err)
     raised()

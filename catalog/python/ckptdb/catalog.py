@@ -131,10 +131,12 @@ class Catalog:
                 raise errors.Argument("a catalog does not survive fork(): pickle it, or open it anew")
             self._busy = True
             self._watch.begin(tell)
+            lib.ckptdb_stopping(self._watch.struct.stop, self._watch.call)
             try:
                 yield self._db[0]
             finally:
                 self._busy = False
+                calls.stoppable()
                 if isinstance(tell, Bar):
                     tell.close()
                 if self._watch.caught is not None:
