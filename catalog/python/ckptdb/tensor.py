@@ -79,7 +79,7 @@ def bounds(size: int, dimension: int, index: Any) -> Tuple[int, int, int]:
     if isinstance(index, slice):
         start, stop, step = index.indices(size)
         count = len(range(start, stop, step))
-        return (start if count else 0), count, step
+        return (start if count else 0), count, step if count > 1 else 1 # which may be any number
     if isinstance(index, (bool, np.bool_)) or not hasattr(index, "__index__"):
         raise IndexError("integers, slices, None and ... are read from the file; for others, index t[...]")
     number = index.__index__()
