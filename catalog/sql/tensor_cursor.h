@@ -42,8 +42,7 @@ struct tensor_table {
     struct tensor_counts counts;
     sqlite3_stmt *idle[STREAMS], *detail[DETAILS];
     struct regex_cache *regexes;
-    bool
-        by_name; /* this is by_name: a row is a tensor of a layout, with the first checkpoint that has it */
+    bool by_name; /* a row is a tensor of a layout, with the first checkpoint that has it */
 };
 
 /* The tensors of a layout that are wanted. `ords` NULL: all of them. */
