@@ -1,6 +1,5 @@
 #include "shell/command/diff_adapter.h"
 
-
 /* Mostly neither is one: a first or last tensor, or a configuration, tells without a look at all names. The
  * configuration is also beside an adapter's optimizer, and beside a full model in its folder. */
 static const char is_adapter_sql[] =

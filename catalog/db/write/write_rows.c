@@ -3,7 +3,6 @@
  */
 #include "catalog/db/write/write_rows.h"
 
-
 #include "catalog/db/ids.h"
 
 /* Statements that take fed rows. A failure ends the transaction: to roll back the statement

@@ -10,7 +10,6 @@
  */
 #include "importer/format/hdf5/hdf5_read.h"
 
-
 struct dataset_parsing {
     struct hdf5 *h;
     struct arena *arena;
