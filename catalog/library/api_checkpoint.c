@@ -69,7 +69,7 @@ struct looking {
     size_t kind_count, kind_space;
 };
 
-enum { ORD, NAME, DTYPE, SHAPE, ELEMENTS, NBYTES, STORAGE, FILE_AT, START, STORED, CODED };
+enum { ID, NAME, DTYPE, SHAPE, NBYTES, STORAGE, FILE_AT, START, STORED, CODED };
 
 static const char find_checkpoint[] =
     "SELECT c.path, c.placed, c.layout, (SELECT count(*) FROM _layout_tensors t WHERE t.id BETWEEN"
@@ -77,9 +77,9 @@ static const char find_checkpoint[] =
     " EXISTS (SELECT 1 FROM _checksums WHERE id = ?1) FROM _checkpoints c WHERE c.id = ?1";
 
 #define TENSORS(place)                                                                             \
-    "SELECT t.id" ID_ORD ", t.name, t.dtype, t.shape, t.elements, t.nbytes, " place                \
-    ".storage, " place ".file, " place ".start, " place ".stored, coalesce(" place                 \
-    ".codec, " place ".strides) IS NOT NULL FROM _layout_tensors t"
+    "SELECT t.id, t.name, t.dtype, t.shape, t.nbytes, " place ".storage, " place ".file, " place   \
+    ".start, " place ".stored, coalesce(" place ".codec, " place                                   \
+    ".strides) IS NOT NULL FROM _layout_tensors t"
 #define OF_LAYOUT " WHERE t.id BETWEEN ?2" ID_FIRST "AND ?2" ID_LAST "ORDER BY t.id"
 
 static const char find_tensors[] = TENSORS("t") OF_LAYOUT;
@@ -94,11 +94,10 @@ static const char find_files[] =
 static bool kind_is_flat(const struct ckptdb_kind *k, sqlite3_int64 storage)
 {
     struct dtype dtype;
-    uint64_t elements, nbytes;
+    uint64_t nbytes;
     dtype_find(k->dtype, &dtype);
-    return storage == STORAGE_RANGE && k->shape && dtype.kind != DTYPE_STRING &&
-           shape_elements(k->shape, k->rank, &elements) && elements == k->elements &&
-           dtype_nbytes(&dtype, elements, &nbytes) && nbytes == k->nbytes;
+    return storage == STORAGE_RANGE && dtype.kind != DTYPE_STRING &&
+           dtype_nbytes(&dtype, k->elements, &nbytes) && nbytes == k->nbytes;
 }
 
 /* What the row says of a tensor that others say, too. */
@@ -114,10 +113,10 @@ static const struct ckptdb_kind *new_kind(sqlite3_stmt *row, struct arena *arena
         error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "a shape is none, or no memory");
     k->dtype = arena_copy(arena, dtype ? dtype : "?", strlen(dtype ? dtype : "?"));
     k->shape = dimensions;
-    k->elements = (uint64_t)sqlite3_column_int64(row, ELEMENTS);
     k->nbytes = (uint64_t)sqlite3_column_int64(row, NBYTES);
     k->storage = storage_name(sqlite3_column_int64(row, STORAGE));
-    made->flat = kind_is_flat(k, sqlite3_column_int64(row, STORAGE));
+    made->flat = k->shape && shape_elements(k->shape, k->rank, &k->elements) &&
+                 kind_is_flat(k, sqlite3_column_int64(row, STORAGE));
     return k;
 }
 
@@ -163,7 +162,7 @@ static void take_tensor(struct looking *l, sqlite3_stmt *row, struct error *err)
     const uint32_t kind = kind_of_row(l, row, err);
     if (err->status != OK || n == l->room)
         return;
-    l->ids[n] = (l->id << TENSOR_ORD_BITS) + sqlite3_column_int64(row, ORD);
+    l->ids[n] = (l->id << TENSOR_ORD_BITS) + (sqlite3_column_int64(row, ID) & TENSOR_ORD_MASK);
     l->name_at[n] = l->names.len;
     l->kind[n] = kind;
     l->plain[n] = row_is_plain(l, row, l->kinds[kind]);
