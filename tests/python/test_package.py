@@ -518,6 +518,8 @@ class Asking(Case):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url, out = f"http://127.0.0.1:{server.server_port}/m.safetensors", os.path.join(self.at, "stopped")
         os.mkdir(out)
+        # Who starts the tests in the background has them ignore Ctrl-C.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         with ckptdb.open(":memory:") as db:
             db.index(url)
             ck = db[url]
