@@ -76,7 +76,7 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 # No product is fused with a sum: numbers are the same on any machine, and quantised blocks are ggml's.
 cflags := -std=c17 -ffp-contract=off -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$G \
           -pthread -fPIC -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
-ldflags := -pthread -Wl,-z,relro $(variant_flags)
+ldflags := -pthread -Wl,-z,relro,--build-id=none $(variant_flags)
 
 comma := ,
 
@@ -400,7 +400,7 @@ build/static/ckptdb: catalog/packaging/static.c $(main) $(core) $B/flags
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(if $(no_archive),$(error no archives of: $(no_archive). On Debian: $(filter lib%-dev,$(debian))))
-	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -static -s -Wl,--build-id=none \
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -static -s \
 	    $(foreach f,dlopen dlsym dlerror dlclose,-Wl$(comma)--wrap=$f$(comma)--defsym=__wrap_$f=static_$f) -o $@ $< $(main) $(core) $(static_libs) -lm
 
 .PHONY: clean

@@ -43,9 +43,10 @@ take libckptdb0 "$lib/libckptdb.so.0" "$lib/libckptdb.so.$version"
 left=$(find "$root" -type f -o -type l)
 [ -z "$left" ] || { echo "deb.sh: belongs to no package: $left" >&2; exit 1; }
 
-# What is no code goes; so does the build id, which hangs on the folder that was built in.
+# What is no code goes. (Without its section of the build id, a file would lose its RELRO segment.)
 for file in "$work/ckptdb/usr/bin/ckptdb" "$work/ckptdb/$lib/ckptdb/ckptdb.so" "$work/libckptdb0/$lib/libckptdb.so.$version"; do
-    strip --strip-unneeded --remove-section=.comment --remove-section=.note.gnu.build-id "$file"
+    strip --strip-unneeded --remove-section=.comment "$file"
+    readelf -lW "$file" | grep -q GNU_RELRO || { echo "deb.sh: $file has no RELRO segment" >&2; exit 1; }
 done
 chmod 644 "$work/ckptdb/$lib/ckptdb/ckptdb.so" "$work/libckptdb0/$lib/libckptdb.so.$version"
 echo "libckptdb 0 libckptdb0 (>= $version)" >"$work/shlibs"
