@@ -1,5 +1,5 @@
-# Every checkpoint of the fixtures, as a repository of the hub and in buckets; those that are files, from a web server: rows, issues
-# and hashes as of the same files here, and in an import no file or folder is asked for twice.
+# Every checkpoint of the fixtures, as a repository of the hub and in buckets; those that are files, from a web server: rows, issues,
+# hashes and exports as of the same files here, and in an import no file or folder is asked for twice.
 cp -r "$TESTS/fixtures/real" www
 port=''
 serve www || exit
@@ -15,6 +15,9 @@ hashes() {
     "$CKPTDB_BIN" -d "$1" hash 2>&1
     echo "exit $?"
 }
+exports() { # CATALOG FOLDER
+    "$CKPTDB_BIN" -d "$1" export --all '*' "$2" --format safetensors --no-meta --no-sync >/dev/null 2>&1
+}
 tensors="ord, name, dtype, shape, elements, nbytes, stored, storage, offset, file, path FROM tensor"
 same() { # HERE THERE: catalogs
     for what in "name, run, step, format, state, tensors, parameters, nbytes, stored, files, path FROM checkpoint" \
@@ -23,9 +26,14 @@ same() { # HERE THERE: catalogs
         diff <(rows "$1" "$what") <(rows "$2" "$what") && echo "same ${what##* }"
     done
     diff <(hashes "$1" | sed "s#$PWD/www##g" | sort) <(hashes "$2" | sed -E "s#$place##g" | sort) && echo 'same hashes'
+    exports "$2" there
+    diff -r here there && echo 'same exports'
+    rm -r there
 }
 
 "$CKPTDB_BIN" -d here.db import www 2>&1 | tail -n 1 >here.txt
+exports here.db here
+find here -type f | wc -l
 for place in hf://org/repo s3://bucket gs://bucket; do
     echo "--- $place"
     "$CKPTDB_BIN" -d there.db import $place 2>&1 | tail -n 1 >there.txt
@@ -43,3 +51,7 @@ mapfile -t files <files
 "$CKPTDB_BIN" -d there.db import "${files[@]/#/$place}" >/dev/null 2>&1
 [ ${#files[@]} -gt 60 ] && diff <(rows files.db "$tensors") <(rows there.db "$tensors") && echo 'same tensor'
 diff <(hashes files.db | sed "s#$PWD/www##g" | sort) <(hashes there.db | sed -E "s#$place##g" | sort) && echo 'same hashes'
+rm -r here
+exports files.db here
+exports there.db there
+diff -r here there && [ "$(find here -type f | wc -l)" -gt 60 ] && echo 'same exports'
