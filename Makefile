@@ -240,11 +240,15 @@ wheel: all
 # --- tests --------------------------------------------------------------------------------
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
 .PHONY: check check-unit check-golden check-answers check-fuzz
+build_release = $(build_asan) $(if $(no_archive),,static)
+build_asan = all build-unit build-replays build-python
+build_tsan = $B/ckptdb build-unit
 check: deps
-	@$(build) all build-unit $(if $(filter tsan,$(VARIANT)),,build-replays build-python) $(if $(filter release,$(VARIANT)),$(if $(no_archive),,static))
+	@$(build) $(build_$(VARIANT))
 	@bash tests/check.sh $(VARIANT)
 
-unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+unit_tests := $(addprefix $B/tests/unit/,$(if $(filter tsan,$(VARIANT)),$(shell sh tests/unit/threaded.sh),\
+                $(basename $(notdir $(wildcard tests/unit/test_*.c)))))
 cmocka_libs := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 
 $B/tests/unit/%: tests/unit/%.c $(core) $B/flags

@@ -61,26 +61,21 @@ run_counted() { # TITLE COMMAND...
     fi
 }
 
-# Of ThreadSanitizer's build: the unit tests that include what makes threads, and the cases but those that ask a catalog
-# in SQL, or give an import one hostile file after another. The others run one thread: it would prove nothing.
-threaded='include "(catalog/export/|catalog/base/(work|threads)|catalog/db/ahead|importer/(import|job/)|tests/unit/import_place|'
-threaded+='importer/(walk|array/array_tree)|catalog/ckptdb\.h)|pthread'
-single='assign|catalogs|checkpoint_names|complete|dangerous|diff_|flat|flipped|folds|function_rows|golden_|headers_random|'
-single+='json|known_class|labels|layout_order|long_facts|map|names_only|named_checkpoints|not_|optimizer|plain_sqlite|'
-single+='regex|rename|report|rule|schema_page|scripts|settings|shipped|state|status|steps|salvage|torch_|tf_|'
-single+='translation|upgrade|views|onnx'
+# Of ThreadSanitizer's build: the unit tests of unit/threaded.sh, and the cases in which several threads do something of
+# their own. The others run one thread, or the same ones: it would prove nothing.
+several='concurrent|dedup|diff|export|export_(gguf|hdf5|kill|many|quantize|random|ties|zarr)|get|hash|import_(interrupt|'
+several+='neighbours|shards|together)|merge|ocdbt|orbax|read_(changed|once)|remote_.*|snapshot|split_many|stats|strings_large|t5x|'
+several+='track|trainer|verify|view|zarr|zarr_changes'
 
 run_kind() { # KIND
     local names=()
     case $1 in
     unit)
-        mapfile -t names < <(cd tests/unit && if [ "$variant" = tsan ]; then grep -lE "$threaded" test_*.c; else
-            printf '%s\n' test_*.c; fi)
-        names=("${names[@]%.c}")
+        mapfile -t names < <(if [ "$variant" = tsan ]; then sh tests/unit/threaded.sh; else
+            cd tests/unit && basename -s .c ./test_*.c; fi)
         run_each "${names[@]/#/build/$variant/tests/unit/}" ;;
     golden)
-        [ "$variant" != tsan ] || mapfile -t names < <(cd tests/cli && printf '%s\n' *.sh | grep -vE "^($single)" |
-            sed 's/\.sh$//')
+        [ "$variant" != tsan ] || mapfile -t names < <(cd tests/cli && basename -s .sh ./*.sh | grep -xE "$several")
         run_counted golden bash tests/run.sh "${names[@]}" ;;
     answers) run_counted answers python3 tests/check_answers.py "$CKPTDB_BIN" tests/fixtures/real ;;
     # Pages are about the program that a reader builds; a sanitizer's extension fits no sqlite3.

@@ -9,6 +9,15 @@ try() {
     [ $status = 0 ] && [ "${STATUS:-}" != always ] || echo "status $status"
 }
 
+# sampled COMMAND...: what tries very much. A sanitizer's program has time for a sample of it, of which the command
+# prints only what is wrong.
+sampled() {
+    [ "$SLOW" != 1 ] || { "$@"; return; }
+    local wrong
+    wrong=$("$@" 2>&1) && [ -z "$wrong" ] && { echo "SKIP: a sample of it alone, in which nothing is wrong"; exit 77; }
+    echo "$wrong"
+}
+
 # names FILE NAME[:SHAPE[:DTYPE]]...: a names-only checkpoint, catalogued. float32 where not said.
 names() {
     local file=$1 sep='' each name shape dtype

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 BINARY, REAL = os.environ["CKPTDB_BIN"], sys.argv[1]
-FLIPS = int(os.environ.get("CKPTDB_FLIPS", "90"))
+FLIPS = int(os.environ.get("CKPTDB_FLIPS", "90" if os.environ["SLOW"] == "1" else "30"))
 COMMANDS = [line.split() for line in """\
 ls
 tensors llama

@@ -9,7 +9,7 @@
 #include "tests/unit/unit.h"
 
 #define MOST   2600
-#define TRIALS 300
+#define TRIALS (300 / SAMPLE)
 
 /* A tensor is a number for each of its name, dtype, shape (0: not known) and hash (0: none). */
 struct row {

@@ -8,7 +8,6 @@
 #include "tests/unit/import_place.h"
 
 #include <limits.h>
-#include <time.h>
 
 #define FORMAT(x) AT_##x,
 enum {
@@ -65,12 +64,7 @@ static const char *const fixtures[] = {
     "real/orbax/composite/data",
 };
 
-/* ThreadSanitizer is ten times as slow. */
-#ifdef __SANITIZE_THREAD__
-#    define STEP 80
-#else
-#    define STEP 32
-#endif
+#define STEP (SAMPLE == 1 ? 96 : 192)
 
 /* --- faults ----------------------------------------------------------------------------- */
 
@@ -204,6 +198,9 @@ TEST_IN(test_one_call_lacks, place_setup, place_teardown)
 {
     const struct place *p = *state;
     struct kept empty = {0}, known = {0};
+    const char *every = getenv("CKPTDB_STEP");
+    seed = choose_seed();
+    step = every ? (int)strtol(every, NULL, 10) : STEP;
     import_lacking(p, INT_MAX);
     keep(p, &empty);
     for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
@@ -227,14 +224,4 @@ TEST_IN(test_one_call_lacks, place_setup, place_teardown)
     assert_int_equal(failed, 0);
 }
 
-static int choose_seed(void **state)
-{
-    (void)state;
-    const char *chosen = getenv("CKPTDB_SEED"), *every = getenv("CKPTDB_STEP");
-    seed = chosen ? (unsigned)strtoul(chosen, NULL, 10) : (unsigned)time(NULL);
-    step = every ? (int)strtol(every, NULL, 10) : STEP;
-    print_message("CKPTDB_SEED=%u\n", seed);
-    return 0;
-}
-
-RUN_TESTS(choose_seed, NULL)
+RUN_TESTS(NULL, NULL)

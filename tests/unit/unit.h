@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -42,6 +44,27 @@ static size_t unit_test_count;
     {                                                                                              \
         return _cmocka_run_group_tests(__FILE__, unit_tests, unit_test_count, setup, teardown);    \
     }
+
+/* --- samples ---------------------------------------------------------------------------- */
+
+/* Of an exhaustive or a random test, the program of a sanitizer does one part in so many: it is that much
+ * slower. Odd, so that no step falls in with powers of two. What one run leaves out, another takes. */
+#if defined(__SANITIZE_THREAD__)
+#    define SAMPLE 31
+#elif defined(__SANITIZE_ADDRESS__)
+#    define SAMPLE 5
+#else
+#    define SAMPLE 1
+#endif
+
+/* Another one each run; CKPTDB_SEED=N repeats the run that printed N. */
+static inline unsigned choose_seed(void)
+{
+    const char *chosen = getenv("CKPTDB_SEED");
+    const unsigned seed = chosen ? (unsigned)strtoul(chosen, NULL, 10) : (unsigned)time(NULL);
+    print_message("CKPTDB_SEED=%u\n", seed);
+    return seed;
+}
 
 /* --- files ------------------------------------------------------------------------------ */
 
