@@ -252,6 +252,15 @@ static void inline_without_bytes(struct grid *g)
     g->value_count = 1;
 }
 
+static void inline_too_long(struct grid *g)
+{
+    static struct grid_value much[] = {
+        {.index = 1, .file = GRID_NO_FILE, .stored = GRID_INLINE_MAX + 1, .bytes = ""}};
+    *g = listed();
+    g->values = much;
+    g->value_count = 1;
+}
+
 TEST(what_makes_no_sense)
 {
     static const struct {
@@ -271,6 +280,7 @@ TEST(what_makes_no_sense)
         {"value past the end", value_past_end},
         {"value twice", value_twice},
         {"inline value, no bytes", inline_without_bytes},
+        {"inline value, too long", inline_too_long},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct grid g = in_files();

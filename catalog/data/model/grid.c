@@ -90,7 +90,7 @@ static bool values_valid(const struct grid *g, uint64_t all)
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
         if (v->index >= all || (i && v->index <= g->values[i - 1].index) ||
-            (grid_value_inline(v) && v->stored && !v->bytes))
+            (grid_value_inline(v) && (v->stored > GRID_INLINE_MAX || (v->stored && !v->bytes))))
             return false;
     }
     return true;

@@ -8,6 +8,7 @@
 
 #include "catalog/base/cursor.h"
 #include "catalog/base/error.h"
+#include "catalog/data/model/grid.h"
 
 #define OCDBT_MAGIC_MANIFEST UINT32_C(0x0CDB3A2A)
 #define OCDBT_MAGIC_NODE     UINT32_C(0x0CDB20DE)
@@ -15,7 +16,7 @@
 #define OCDBT_FRAME_BYTES  18 /* of the smallest frame */
 #define OCDBT_KEY_BYTES    UINT64_C(65535)
 #define OCDBT_PATH_BYTES   UINT64_C(65535)
-#define OCDBT_INLINE_BYTES (UINT64_C(1) << 20)
+#define OCDBT_INLINE_BYTES GRID_INLINE_MAX
 
 /* Where a frame is, for messages. */
 struct ocdbt_place {
