@@ -197,38 +197,23 @@ static void make_some(void *argument)
         handoff_stop(r->handoff);
 }
 
-static enum status work_fail(struct running *r, struct error *err)
-{
-    return is_stopped(r) ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
-                         : error_memory(err);
-}
-
-static enum status take_all(struct running *r, struct error *err)
+/* Take all in order. Where the system gives no thread (`alone`), make each here. */
+static void take_all(struct running *r, bool alone, struct error *err)
 {
     const struct work *w = r->work;
+    uint64_t bytes;
     for (uint64_t i = 0; i < w->count && err->status == OK; i++) {
-        void *thing = handoff_take(r->handoff);
-        if (!thing)
-            return work_fail(r, err);
-        w->take(w->context, i, thing, err);
-        w->drop(thing);
+        void *thing = !alone          ? handoff_take(r->handoff)
+                      : is_stopped(r) ? NULL
+                                      : w->make(w->context, i, &bytes);
+        if (thing) {
+            w->take(w->context, i, thing, err);
+            w->drop(thing);
+        } else if (is_stopped(r))
+            error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+        else
+            error_memory(err);
     }
-    return err->status;
-}
-
-/* Where the system gives no thread: make and take one after another. */
-static enum status run_alone(struct running *r, struct error *err)
-{
-    const struct work *w = r->work;
-    for (uint64_t i = 0; i < w->count && err->status == OK; i++) {
-        uint64_t bytes;
-        void *thing = is_stopped(r) ? NULL : w->make(w->context, i, &bytes);
-        if (!thing)
-            return work_fail(r, err);
-        w->take(w->context, i, thing, err);
-        w->drop(thing);
-    }
-    return err->status;
 }
 
 enum status work_run(const struct work *w, struct error *err)
@@ -239,10 +224,7 @@ enum status work_run(const struct work *w, struct error *err)
         return err->status;
     r.handoff = handoff_new(w->count, w->window_bytes ? w->window_bytes : WINDOW_BYTES);
     struct threads *threads = r.handoff ? threads_start(work_threads(w), make_some, &r) : NULL;
-    if (threads)
-        take_all(&r, err);
-    else
-        run_alone(&r, err);
+    take_all(&r, !threads, err);
     if (r.handoff)
         handoff_stop(r.handoff);
     threads_join(threads);

@@ -232,7 +232,7 @@ static bool will_share_links(const struct content_work *w, int64_t checkpoint, s
     return shares;
 }
 
-enum status content_find_links(sqlite3 *db, struct error *err)
+void content_find_links(sqlite3 *db, struct error *err)
 {
     static const char sql[] =
         "CREATE TEMP TABLE IF NOT EXISTS linked_checkpoints (id INTEGER PRIMARY KEY, file TEXT NOT NULL, due INTEGER);"
@@ -242,7 +242,7 @@ enum status content_find_links(sqlite3 *db, struct error *err)
         ", device || ' ' || inode FROM"
         " (SELECT id, device, inode, count(*) OVER (PARTITION BY device, inode) AS names FROM _files"
         "  WHERE role = 'data' AND inode IS NOT NULL) WHERE names > 1 ORDER BY id";
-    return db_exec(db, sql, err);
+    db_exec(db, sql, err);
 }
 
 static void compute(const struct content_work *w, int64_t checkpoint, bool *complete,

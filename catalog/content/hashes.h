@@ -37,7 +37,7 @@ struct content_work {
 enum status content_commit(sqlite3 *, struct error *err);
 
 /* Find the checkpoints that have names of one file, before content_hash(): it is read once. */
-enum status content_find_links(sqlite3 *, struct error *err);
+void content_find_links(sqlite3 *, struct error *err);
 
 /* Hash all tensors of a checkpoint that have bytes (or only those with twins), then the
  * checkpoint, if all hashes are known. *complete: all could be read. */

@@ -91,7 +91,7 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
 /* Run every schema/NN_*.sql from number `first` on, except for the indexes of a new catalog
  * (01_indexes.sql), which are built later. Mark the database as a catalog of this version, and
  * install the maps that are shipped. A scratch catalog has neither maps nor views of contents. */
-static enum status db_fill(sqlite3 *db, const char *first, bool scratch, struct error *err)
+static void db_fill(sqlite3 *db, const char *first, bool scratch, struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
@@ -106,7 +106,8 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch, struct 
         status = db_exec(db, pragmas, err);
     if (status == OK)
         classes_install(db, err);
-    return err->status == OK && !scratch ? rules_install(db, err) : err->status;
+    if (err->status == OK && !scratch)
+        rules_install(db, err);
 }
 
 /* Drop all views and triggers that the schema files create. (For DROP VIEW IF EXISTS a function of that
@@ -242,13 +243,12 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
 
 /* Bring an older catalog to this version (upgrade/), or make its views and triggers anew, if
  * another program has changed them. What a user made stays. */
-static enum status renew(sqlite3 *db, struct error *err)
+static void renew(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 version = 0;
     bool differs = false;
-    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
-    if (status != OK)
-        return status;
+    if (db_exec(db, "BEGIN IMMEDIATE", err) != OK)
+        return;
     /* A third program may have done it. */
     if (db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err) == OK &&
         version == CATALOG_VERSION)
@@ -265,7 +265,7 @@ static enum status renew(sqlite3 *db, struct error *err)
     if (err->status == OK && version < 9 && create_indexes(db, err) == OK &&
         alike_fill(db, err) == OK)
         labels_renew(db, err);
-    return end(db, err->status, err);
+    end(db, err->status, err);
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)

@@ -30,21 +30,20 @@ static void install(sqlite3 *db, const char *name, const char *sql, struct error
     sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
 }
 
-static enum status renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_file *f,
-                             struct error *err)
+static void renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_file *f, struct error *err)
 {
     const char *stem = f->path + strlen(FOLDER);
     char *name = sqlite3_mprintf("%.*s", (int)strcspn(stem, "."), stem);
     if (!name)
-        return error_memory(err);
-    db_bind(s, "s", name);
+        error_memory(err);
+    else
+        db_bind(s, "s", name);
     /* What the catalog has; -1: nothing, 0: a set that a person changed. */
-    const sqlite3_int64 held = db_row(s, name, err) ? sqlite3_column_int64(s, 0) : -1;
+    const sqlite3_int64 held = name && db_row(s, name, err) ? sqlite3_column_int64(s, 0) : -1;
     sqlite3_reset(s);
     if (err->status == OK && held != 0 && held != edition(f->text))
         install(db, name, f->text, err);
     sqlite3_free(name);
-    return err->status;
 }
 
 static enum status renew_sets(sqlite3 *db, struct error *err)

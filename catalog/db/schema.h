@@ -47,8 +47,7 @@ enum schema_use { SCHEMA_WRITE, SCHEMA_READ, SCHEMA_TABLES };
 
 /* Whether a catalog of the connection ("main") has everything. *differs: a view or trigger is not as these files create it,
  * so all should be made anew, or a table is not there yet. ERR_ARGUMENT: a table is gone, or, to read it, a view. */
-enum status schema_check(sqlite3 *, const char *schema, enum schema_use, bool *differs,
-                         struct error *err);
+void schema_check(sqlite3 *, const char *schema, enum schema_use, bool *differs, struct error *err);
 
 /* Install every shipped rule set (schema/rules/NAME.sql) that is missing, and renew those that an older
  * version installed. A user's own sets (`shipped` is 0), edited ones included, stay. Writes nothing if all

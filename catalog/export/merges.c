@@ -70,12 +70,12 @@ enum status merges_find(struct merges *m, sqlite3 *db, const struct selection *w
     return err->status;
 }
 
-enum status merges_finish(struct merges *m, sqlite3 *db, const struct selection *want,
-                          struct export_plan *p, struct error *err)
+void merges_finish(struct merges *m, sqlite3 *db, const struct selection *want,
+                   struct export_plan *p, struct error *err)
 {
     struct text all = {0};
     if (!m->adapters)
-        return OK;
+        return;
     for (size_t i = 0; i < m->own_count && err->status == OK; i++)
         if (want->map || want->where)
             refuse_tensor(&p->refusals, m->own[i].name,
@@ -97,7 +97,6 @@ enum status merges_finish(struct merges *m, sqlite3 *db, const struct selection 
     }
     m->described = text_keep(&all, &m->arena);
     text_release(&all);
-    return err->status;
 }
 
 void merges_release(struct merges *m)

@@ -40,8 +40,8 @@ struct merges {
 enum status merges_find(struct merges *, sqlite3 *, const struct selection *, struct export_plan *,
                         struct error *err);
 /* After it: add to the plan what only the adapters have, and that they are read. */
-enum status merges_finish(struct merges *, sqlite3 *, const struct selection *,
-                          struct export_plan *, struct error *err);
+void merges_finish(struct merges *, sqlite3 *, const struct selection *, struct export_plan *,
+                   struct error *err);
 void merges_release(struct merges *);
 
 /* Find a tensor, or what a recipe (NULL: none) makes, as merged; `out` lives in `arena`. */

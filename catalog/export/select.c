@@ -335,8 +335,8 @@ static void take_users_row(sqlite3_stmt *s, const struct columns *c, uint64_t ro
                         err);
 }
 
-enum status selection_run(sqlite3 *db, const struct selection *want, struct export_plan *plan,
-                          struct selection_notes *notes, struct error *err)
+void selection_run(sqlite3 *db, const struct selection *want, struct export_plan *plan,
+                   struct selection_notes *notes, struct error *err)
 {
     sqlite3_stmt *s =
         want->sql ? prepare(db, want->sql, "--sql", err) : prepare_selection(db, want, err);
@@ -357,7 +357,6 @@ enum status selection_run(sqlite3 *db, const struct selection *want, struct expo
         error_set(err, ERR_ARGUMENT, want->sql ? "--sql" : NULL, NO_OFFSET, "%s",
                   sqlite3_errmsg(db));
     sqlite3_finalize(s);
-    return err->status;
 }
 
 /* The checkpoint's own metadata, and its hash, if that was computed. */

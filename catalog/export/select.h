@@ -42,8 +42,8 @@ struct selection_notes {
 
 /* Fill the plan and the refusals, and add to the notes. Errors in the user's own SQL, pattern or rule set are
  * ERR_ARGUMENT, worded as the user's. */
-enum status selection_run(sqlite3 *, const struct selection *, struct export_plan *,
-                          struct selection_notes *, struct error *err);
+void selection_run(sqlite3 *, const struct selection *, struct export_plan *,
+                   struct selection_notes *, struct error *err);
 
 /* The checkpoint's own metadata: what it carries is in schema/function/carried.sql. */
 void selection_metadata(sqlite3 *, int64_t checkpoint, const struct export_plan *,

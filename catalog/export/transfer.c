@@ -239,7 +239,7 @@ static enum status write_out(struct worker *w, const struct export_tensor *t, ui
 }
 
 /* Have the system copy a block; what it refuses is read and written. */
-static enum status copy_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+static void copy_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
     const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
@@ -262,12 +262,11 @@ static enum status copy_run(struct worker *w, struct flow *f, uint64_t block, si
         done += out.len;
     }
     *len = (size_t)count;
-    return w->error.status;
 }
 
 /* Do one block of a tensor that is written as a whole; *len is its size. Without a conversion
  * blocks are counted in bytes, as not every dtype can be cut after any element. */
-static enum status block_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+static void block_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
     const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
@@ -282,12 +281,13 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block, s
         name_tensor(f, &w->error);
     }
     if (w->error.status != OK)
-        return w->error.status;
+        return;
     if (f->sums)
         f->sums[block] = stream->sums == SUM_CRC32 ? crc32_extend(0, out.at, out.len)
                                                    : crc32c_extend(0, out.at, out.len);
     *len = out.len;
-    return is_written(stream) ? write_out(w, t, to, out) : OK;
+    if (is_written(stream))
+        write_out(w, t, to, out);
 }
 
 /* Have the encoder for a tensor's pieces: mostly the previous piece's. */
@@ -379,7 +379,7 @@ static enum status put_chunk(struct worker *w, const struct export_tensor *t, ui
                         &w->error);
 }
 
-static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, size_t *len)
+static void piece_run(struct worker *w, struct flow *f, uint64_t number, size_t *len)
 {
     const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
@@ -387,14 +387,17 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, 
     if (find_encoder(w, t) != OK ||
         (t->chunk ? fill_chunk : fill_piece)(w, f, number, &piece, len) != OK ||
         encoder_run(w->encoder, piece, &stored, &w->error) != OK)
-        return w->error.status;
-    if (t->chunk)
-        return put_chunk(w, t, number, stored);
+        return;
+    if (t->chunk) {
+        put_chunk(w, t, number, stored);
+        return;
+    }
     text_reset(&w->text);
     stream->exporter->piece_path(stream->options, t, number, &w->text);
-    if (!text_str(&w->text))
-        return error_memory(&w->error);
-    return staging_put(stream->staging, text_str(&w->text), stored, &w->error);
+    if (text_str(&w->text))
+        staging_put(stream->staging, text_str(&w->text), stored, &w->error);
+    else
+        error_memory(&w->error);
 }
 
 /* Read, convert and write one block or piece. */
@@ -613,7 +616,7 @@ static unsigned other_threads(const struct stream *stream)
     return (wanted > most ? most : wanted) - 1;
 }
 
-enum status stream_run(const struct stream *stream, struct error *err)
+void stream_run(const struct stream *stream, struct error *err)
 {
     struct pump p = {
         .stream = stream,
@@ -621,7 +624,7 @@ enum status stream_run(const struct stream *stream, struct error *err)
         .error = {.offset = NO_OFFSET},
     };
     if (!p.tensors)
-        return err->status;
+        return;
     const unsigned others = other_threads(stream);
     p.last = &p.first;
     pthread_mutex_init(&p.loading, NULL);
@@ -642,5 +645,4 @@ enum status stream_run(const struct stream *stream, struct error *err)
     pthread_mutex_destroy(&p.loading);
     if (p.error.status != OK)
         *err = p.error;
-    return p.error.status;
 }

@@ -22,4 +22,4 @@ struct stream {
     uint64_t *end;            /* of the single file: chunks go there, and move it */
 };
 
-enum status stream_run(const struct stream *, struct error *err);
+void stream_run(const struct stream *, struct error *err);

@@ -154,7 +154,7 @@ static enum status library_export_check_known(const struct exporting *x)
 
 /* An incomplete checkpoint is exported only on request, so that the copy does not pass for a
  * whole one. */
-static enum status library_export_check_whole(struct exporting *x, int64_t checkpoint)
+static void library_export_check_whole(struct exporting *x, int64_t checkpoint)
 {
     /* What an import missed may be there again: reading tells. */
     static const char sql[] =
@@ -165,7 +165,7 @@ static enum status library_export_check_whole(struct exporting *x, int64_t check
     const ckptdb *c = x->catalog;
     sqlite3_stmt *row;
     if (x->options->sql || x->options->partial)
-        return OK;
+        return;
     row = db_query(c->db, x->err, sql, "i", checkpoint);
     if (db_row(row, NULL, x->err)) {
         const char *why = library_text(row, 2);
@@ -176,7 +176,6 @@ static enum status library_export_check_whole(struct exporting *x, int64_t check
         refuse_for(x, line, "; --partial exports what is there");
     }
     sqlite3_finalize(row);
-    return x->err->status;
 }
 
 /* --- reports --------------------------------------------------------------------------------- */
@@ -452,7 +451,7 @@ static void spare(struct exporting *x)
     }
 }
 
-static enum status write_plan(struct exporting *x)
+static void write_plan(struct exporting *x)
 {
     const struct ckptdb_export_options *o = x->options;
     char warning[EXPORT_WARNING_BYTES] = "";
@@ -481,7 +480,7 @@ static enum status write_plan(struct exporting *x)
         export_write(&x->plan, x->exporter, x->path, &how, o->dry_run, x->err);
     arena_release(&arena);
     if (x->err->status != OK)
-        return x->err->status;
+        return;
     if (o->dry_run)
         say_casts(x);
     if (warning[0])
@@ -495,7 +494,8 @@ static enum status write_plan(struct exporting *x)
     if (o->done)
         *o->done =
             (struct ckptdb_exported){x->exporter->name, x->plan.count, sum.nbytes, sum.files};
-    return o->dry_run && o->planned ? give_plan(x) : OK;
+    if (o->dry_run && o->planned)
+        give_plan(x);
 }
 
 enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,

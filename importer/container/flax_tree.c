@@ -273,8 +273,7 @@ void flax_close(struct flax_tree *t)
     strmap_release(&t->paths);
 }
 
-enum status flax_walk(struct job *job, const struct source *source,
-                      const struct flax_visitor *visitor)
+void flax_walk(struct job *job, const struct source *source, const struct flax_visitor *visitor)
 {
     struct flax_tree t;
     if (flax_open(&t, job, source, visitor) == OK && flax_value(&t) == OK &&
@@ -283,5 +282,4 @@ enum status flax_walk(struct job *job, const struct source *source,
                   "%llu bytes after the tree are not part of it",
                   (unsigned long long)(t.reader.end - t.reader.at));
     flax_close(&t);
-    return job->err->status;
 }

@@ -72,7 +72,7 @@ enum status flax_value(struct flax_tree *);
 void flax_close(struct flax_tree *);
 
 /* Open, visit and close a file that holds one value; bytes after it are an issue. */
-enum status flax_walk(struct job *, const struct source *, const struct flax_visitor *);
+void flax_walk(struct job *, const struct source *, const struct flax_visitor *);
 
 /* flax_evidence.c: how many bits say that a file begins as a tree of Flax arrays: 64 if the head holds an
  * array, 24 if the whole file is in the head and is msgpack, 16 if the head is msgpack as far as it

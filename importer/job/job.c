@@ -80,19 +80,18 @@ void job_issue_error(struct job *job, enum issue_severity severity, const struct
 
 /* --- files ------------------------------------------------------------------------------ */
 
-enum status job_seen(struct job *job, const char *path, const char *role,
-                     const struct file_identity *identity, uint32_t *file)
+void job_seen(struct job *job, const char *path, const char *role,
+              const struct file_identity *identity, uint32_t *file)
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    *file = (uint32_t)b->file_count;
+    *file = (uint32_t)b->file_count; /* also of a job that failed */
     *PUSH(job->arena, b->files, b->file_count, p->file_space) = (struct batch_file){
         .path = arena_copy(job->arena, path, strlen(path)),
         .role = role,
         .present = identity != NULL,
         .identity = identity ? *identity : (struct file_identity){0},
     };
-    return job->arena->failed ? ERR_MEMORY : OK; /* a job that failed records its files, too */
 }
 
 void job_base(struct job *job, uint32_t file, uint64_t base)

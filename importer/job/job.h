@@ -98,8 +98,8 @@ enum status job_file(struct job *, const char *path, const char *role, uint32_t 
                      struct error *err);
 
 /* Record a file or directory whose identity the format already knows; NULL: it is missing. */
-enum status job_seen(struct job *, const char *path, const char *role, const struct file_identity *,
-                     uint32_t *file);
+void job_seen(struct job *, const char *path, const char *role, const struct file_identity *,
+              uint32_t *file);
 
 /* The files of the primary's directory, sorted bytewise; valid for the job's life. */
 const char *const *job_siblings(struct job *, uint64_t *count);

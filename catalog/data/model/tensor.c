@@ -80,10 +80,10 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count, u
     return !out->failed;
 }
 
-bool extents_pack_grid(struct text *out, const struct grid *grid, unsigned rank)
+void extents_pack_grid(struct text *out, const struct grid *grid, unsigned rank)
 {
     packed_put(out, EXTENTS_GRID);
-    return grid_pack(out, grid, rank);
+    grid_pack(out, grid, rank);
 }
 
 static uint64_t *unpack_numbers(struct cursor *c, unsigned rank, struct arena *arena)

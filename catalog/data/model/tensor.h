@@ -166,7 +166,7 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count, u
                   uint64_t first_sum_plus_1, unsigned flags);
 
 /* The same for a grid. */
-bool extents_pack_grid(struct text *out, const struct grid *, unsigned rank);
+void extents_pack_grid(struct text *out, const struct grid *, unsigned rank);
 
 struct extent_list {
     struct extent *at;

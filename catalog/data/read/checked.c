@@ -36,12 +36,12 @@ uint32_t checksum_extend(const char *kind, uint32_t sum, const void *bytes, size
     return kinds[strcmp(kind, kinds[0].kind) != 0].extend(sum, bytes, len);
 }
 
-enum status checksum_wrong(const struct source *s, const struct checksum *sum, uint32_t found,
-                           struct error *err)
+void checksum_wrong(const struct source *s, const struct checksum *sum, uint32_t found,
+                    struct error *err)
 {
-    return error_set(err, ERR_CHECKSUM, s->name, sum->at,
-                     "the data is damaged: its %s is %08x, the file states %08x", sum->kind,
-                     (unsigned)found, (unsigned)sum->value);
+    error_set(err, ERR_CHECKSUM, s->name, sum->at,
+              "the data is damaged: its %s is %08x, the file states %08x", sum->kind,
+              (unsigned)found, (unsigned)sum->value);
 }
 
 /* Extend *found by the bytes [at, end) of s. */
@@ -124,19 +124,18 @@ static void checked_close(struct source *base)
 
 static const struct source_ops checked_ops = {.read_at = checked_read, .close = checked_close};
 
-enum status source_open_checked(struct source *inner, const struct checksum *sum,
-                                struct source **out, struct error *err)
+void source_open_checked(struct source *inner, const struct checksum *sum, struct source **out,
+                         struct error *err)
 {
     struct checked_source *c = sum->before <= inner->size ? calloc(1, sizeof(*c)) : NULL;
     if (!c) {
         error_memory_at(err, inner->name);
         source_close(inner);
-        return err->status;
+        return;
     }
     pthread_mutex_init(&c->lock, NULL);
     c->base = (struct source){&checked_ops, inner->size - sum->before, inner->name,
                               inner->sequential, inner};
     c->sum = *sum;
     *out = &c->base;
-    return OK;
 }

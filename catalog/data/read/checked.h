@@ -23,10 +23,10 @@ bool checksum_known(const char *kind);
 uint32_t checksum_extend(const char *kind, uint32_t sum, const void *bytes, size_t len);
 
 /* `inner` begins with the `before` bytes, which the source leaves out. Owns `inner`. */
-enum status source_open_checked(struct source *inner, const struct checksum *, struct source **out,
-                                struct error *err);
+void source_open_checked(struct source *inner, const struct checksum *, struct source **out,
+                         struct error *err);
 
 /* Read all of `s` and compare. */
 void checksum_verify(const struct source *s, const struct checksum *, struct error *err);
-enum status checksum_wrong(const struct source *s, const struct checksum *, uint32_t found,
-                           struct error *err);
+void checksum_wrong(const struct source *s, const struct checksum *, uint32_t found,
+                    struct error *err);

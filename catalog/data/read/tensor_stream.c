@@ -180,7 +180,7 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, str
     return OK;
 }
 
-enum status tensor_stream_all(struct tensor_stream *s, void *to, struct error *err)
+void tensor_stream_all(struct tensor_stream *s, void *to, struct error *err)
 {
     struct bytes block = {to, (size_t)s->nbytes};
     uint8_t *at = to;
@@ -194,5 +194,4 @@ enum status tensor_stream_all(struct tensor_stream *s, void *to, struct error *e
         memcpy(at, block.at, block.len);
         at += block.len;
     }
-    return err->status;
 }

@@ -33,4 +33,4 @@ enum status tensor_stream_next(struct tensor_stream *, struct bytes *block, stru
 
 /* All blocks of a stream that was just opened, into tensor_stream_nbytes() bytes: without a copy on the way
  * where nothing is converted. */
-enum status tensor_stream_all(struct tensor_stream *, void *to, struct error *err);
+void tensor_stream_all(struct tensor_stream *, void *to, struct error *err);

@@ -358,9 +358,9 @@ enum status output_sync_folder(const struct output_io *io, int directory, const 
     return error_errno(err, errno, path, "cannot write its directory to the disk");
 }
 
-enum status output_sync_name(struct output *o, struct error *err)
+void output_sync_name(struct output *o, struct error *err)
 {
-    return output_sync_folder(o->io, o->directory, o->path, err);
+    output_sync_folder(o->io, o->directory, o->path, err);
 }
 
 void output_close(struct output *o)

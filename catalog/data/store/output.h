@@ -79,7 +79,7 @@ enum status output_sync(struct output *, struct error *err);
 enum status output_commit(struct output *, bool replace, struct error *err);
 
 /* Wait until the name itself is on the disk. */
-enum status output_sync_name(struct output *, struct error *err);
+void output_sync_name(struct output *, struct error *err);
 
 /* Free it; an uncommitted file disappears. Takes NULL. */
 void output_close(struct output *);

@@ -260,11 +260,10 @@ void staging_sync_file(struct staging *s, const char *name, struct error *err)
 }
 
 /* One call for the whole file system: fsync() of thousands of chunk files would take minutes. */
-enum status staging_sync(struct staging *s, struct error *err)
+void staging_sync(struct staging *s, struct error *err)
 {
-    return s->io->sync_all(s->folder) == 0
-               ? OK
-               : error_errno(err, errno, s->path, "cannot write to the disk");
+    if (s->io->sync_all(s->folder) != 0)
+        error_errno(err, errno, s->path, "cannot write to the disk");
 }
 
 /* --- names ------------------------------------------------------------------------------ */
@@ -326,9 +325,9 @@ void staging_clear(struct staging *s, const char *name)
     s->io->unlink(s->directory, name);
 }
 
-enum status staging_sync_names(struct staging *s, struct error *err)
+void staging_sync_names(struct staging *s, struct error *err)
 {
-    return output_sync_folder(s->io, s->directory, s->path, err);
+    output_sync_folder(s->io, s->directory, s->path, err);
 }
 
 void staging_close(struct staging *s)

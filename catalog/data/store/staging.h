@@ -49,7 +49,7 @@ char *staging_path(const struct staging *, const char *name);
 
 /* Wait until all bytes of that file, or of all files, are on the disk. */
 void staging_sync_file(struct staging *, const char *name, struct error *err);
-enum status staging_sync(struct staging *, struct error *err);
+void staging_sync(struct staging *, struct error *err);
 
 /* Give the folder its name. With `replace` whatever has the name now is removed with its contents,
  * which the caller has checked. ERR_ARGUMENT if the name is taken and `replace` is false. */
@@ -61,7 +61,7 @@ enum status staging_commit_file(struct staging *, const char *name, bool replace
 void staging_clear(struct staging *, const char *name);
 
 /* Wait until the names themselves are on the disk. */
-enum status staging_sync_names(struct staging *, struct error *err);
+void staging_sync_names(struct staging *, struct error *err);
 
 /* Free it; what was not committed disappears. Takes NULL. */
 void staging_close(struct staging *);

@@ -332,12 +332,12 @@ void write_layout(struct writer *w, const struct batch_layout *l, int64_t *id, b
     }
 }
 
-enum status write_placements(struct writer *w, const struct batch_layout *l, int64_t checkpoint,
-                             struct error *err)
+void write_placements(struct writer *w, const struct batch_layout *l, int64_t checkpoint,
+                      struct error *err)
 {
     struct feed rows = {l->tensor_count, placement_column, l->tensors,
                         (int64_t)((uint64_t)checkpoint << SHIFT), 0};
-    return write_feed(w, FEED_PLACEMENTS, rows, err);
+    write_feed(w, FEED_PLACEMENTS, rows, err);
 }
 
 /* --- metadata --------------------------------------------------------------------------- */

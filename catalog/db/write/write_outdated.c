@@ -38,7 +38,7 @@ bool writer_kept(const struct writer *w)
 }
 
 /* The trigger _content_changed forgets, except for outdated checkpoints. */
-enum status write_forget_content(struct writer *w, int64_t checkpoint, struct error *err)
+void write_forget_content(struct writer *w, int64_t checkpoint, struct error *err)
 {
     char sql[SQL_BYTES];
     const bool outdated = write_find(w, err, FIND_OUTDATED, "i", checkpoint) > 0;
@@ -47,15 +47,16 @@ enum status write_forget_content(struct writer *w, int64_t checkpoint, struct er
              "UPDATE _checkpoints SET imported = imported WHERE id = %lld;"
              "INSERT INTO _outdated SELECT %lld WHERE %d",
              (long long)checkpoint, (long long)checkpoint, (long long)checkpoint, outdated);
-    return write_exec(w, err, sql);
+    write_exec(w, err, sql);
 }
 
-enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated, struct error *err)
+void write_outdated(struct writer *w, int64_t checkpoint, bool *outdated, struct error *err)
 {
     char sql[SQL_BYTES];
     *outdated = write_find(w, err, FIND_OUTDATED, "i", checkpoint) > 0;
     snprintf(sql, sizeof(sql), note, (long long)checkpoint);
-    return *outdated ? write_exec(w, err, sql) : err->status;
+    if (*outdated)
+        write_exec(w, err, sql);
 }
 
 void write_renewed(struct writer *w, int64_t checkpoint, struct error *err)

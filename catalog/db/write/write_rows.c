@@ -283,11 +283,11 @@ static const sqlite3_module feed_module = {
     .xRowid = feed_rowid,
 };
 
-enum status write_rows_begin(struct writer *w, struct error *err)
+void write_rows_begin(struct writer *w, struct error *err)
 {
-    return sqlite3_create_module_v2(w->db, "ckptdb_feed", &feed_module, &w->feed, NULL) == SQLITE_OK
-               ? OK
-               : db_error(w->db, "cannot start the writer", err);
+    sqlite3_create_module_v2(w->db, "ckptdb_feed", &feed_module, &w->feed, NULL) == SQLITE_OK
+        ? OK
+        : db_error(w->db, "cannot start the writer", err);
 }
 
 void write_rows_end(struct writer *w)

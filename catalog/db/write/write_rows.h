@@ -92,7 +92,7 @@ struct writer {
 };
 
 /* Make ckptdb_feed a table of the connection, which shows what w->feed holds. */
-enum status write_rows_begin(struct writer *, struct error *err);
+void write_rows_begin(struct writer *, struct error *err);
 void write_rows_end(struct writer *);
 
 /* Run a statement with values as of db_query(). */
@@ -119,13 +119,13 @@ static inline struct bytes digest_bytes(const struct layout_digest *d)
  * layout's. */
 void write_layout(struct writer *, const struct batch_layout *, int64_t *id, bool *placed,
                   struct error *err);
-enum status write_placements(struct writer *, const struct batch_layout *, int64_t checkpoint,
-                             struct error *err);
+void write_placements(struct writer *, const struct batch_layout *, int64_t checkpoint,
+                      struct error *err);
 /* Called before a checkpoint is written again: if another version of the program indexed it,
  * remember what that found, for write_renewed() to compare afterwards. (write_outdated.c) */
-enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated, struct error *err);
+void write_outdated(struct writer *, int64_t checkpoint, bool *outdated, struct error *err);
 void write_renewed(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget all that is known of the contents of its tensors. */
-enum status write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
+void write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
 /* Find or write the row of a batch's facts; -1 on failure. */
 int64_t write_meta(struct writer *, const struct batch *, struct error *err);

@@ -269,7 +269,7 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
 
 /* --- dropping --------------------------------------------------------------------------- */
 
-enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
+void writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
 {
     char sql[160];
     write_begin(w, err);
@@ -278,7 +278,7 @@ enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
     snprintf(sql, sizeof(sql),
              "DELETE FROM _labels WHERE id = %lld; DELETE FROM _checkpoints WHERE id = %lld",
              (long long)checkpoint, (long long)checkpoint);
-    return write_exec(w, err, sql);
+    write_exec(w, err, sql);
 }
 
 void writer_clear_walked(struct writer *w, const char *root, struct error *err)
@@ -353,9 +353,9 @@ static const char orphans[] =
     "DELETE FROM _long_facts WHERE id" ID_OWNER "NOT IN (SELECT id FROM _metas);"
     "DELETE FROM _long_texts WHERE id NOT IN (SELECT text FROM _long_facts)";
 
-enum status writer_drop_orphans(sqlite3 *db, struct error *err)
+void writer_drop_orphans(sqlite3 *db, struct error *err)
 {
-    return db_exec(db, orphans, err);
+    db_exec(db, orphans, err);
 }
 
 static void write_release(struct writer *w)

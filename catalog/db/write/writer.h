@@ -27,7 +27,7 @@ enum status writer_put(struct writer *, const struct batch *, struct error *err)
  * tensors in the same files: then what is known of its contents stays. */
 bool writer_kept(const struct writer *);
 /* Drop a checkpoint, and what only it used. */
-enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
+void writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget which checkpoints below `root` were reported as gone, before they are reported anew. */
 void writer_clear_walked(struct writer *, const char *root, struct error *err);
 /* Drop the issues of links that lead nowhere where a checkpoint says that it misses the file, and of
@@ -48,4 +48,4 @@ enum status writer_close(struct writer *, struct error *err);
 void writer_abort(struct writer *);
 
 /* Drop the layouts and facts that no checkpoint uses any more, which writer_close() does by itself. */
-enum status writer_drop_orphans(struct sqlite3 *, struct error *err);
+void writer_drop_orphans(struct sqlite3 *, struct error *err);

@@ -228,13 +228,13 @@ static int by_a(const void *x, const void *y)
     return (a->b > b->b) - (a->b < b->b);
 }
 
-static enum status find_pairs(struct infer_task *t, struct error *err)
+static void find_pairs(struct infer_task *t, struct error *err)
 {
     t->used_a = arena_array(t->arena, t->a.count + 1, sizeof(*t->used_a));
     t->used_b = arena_array(t->arena, t->b.count + 1, sizeof(*t->used_b));
     bool good = t->used_a && t->used_b && pair_contents(t);
     if (good && t->digest && infer_transforms(t, err) != OK)
-        return err->status;
+        return;
     good = good && infer_guess(t);
     for (uint32_t i = 0; good && i < t->a.count; i++)
         if (!t->used_a[i])
@@ -244,7 +244,8 @@ static enum status find_pairs(struct infer_task *t, struct error *err)
             good = infer_add(t, (struct infer_pair){.a = INFER_NONE, .b = i});
     if (good && t->pairs)
         qsort(t->pair, t->pairs, sizeof(*t->pair), by_a);
-    return good ? err->status : error_memory(err);
+    if (!good)
+        error_memory(err);
 }
 
 enum status infer_pairs(struct infer_task *t, struct error *err)
