@@ -242,7 +242,7 @@ enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_pl
 
 /* --- catalogs as files ----------------------------------------------------------------------- */
 
-/* Write a copy of the catalog to `path`: one state of it, whatever others write meanwhile, without the
+/* Write a copy of the catalog to `path`: one state, whatever others write meanwhile, without the
  * room that what was dropped has left. It appears complete or not at all. CKPTDB_ARGUMENT: something is
  * at `path`, and not to be replaced (`force`), or it is this catalog. */
 enum ckptdb_status ckptdb_snapshot(ckptdb *, const char *path, bool force, struct ckptdb_error *);
@@ -271,7 +271,7 @@ struct ckptdb_joining {
 
 struct ckptdb_joined {
     size_t size; /* of this struct */
-    /* Checkpoints: new here, or of a later import than what was here; others, of which hashes may have come. */
+    /* Checkpoints: new here, or of a later import than what was here; others, whose hashes may have come. */
     uint64_t added, changed, known;
     uint64_t kept;   /* rule sets and optimizers as NAME@CATALOG, now or by an earlier call */
     uint64_t failed; /* catalogs that were left out */

@@ -15,7 +15,7 @@
 #define KEPT_OPEN 64 /* files; others are opened for each read */
 #define SMALL                                                                                      \
     ((size_t)8 << 10) /* reads of at most this, one behind the other, are of bytes read ahead */
-#define AHEAD ((size_t)64 << 10) /* so many at once */
+#define AHEAD ((size_t)64 << 10) /* bytes at once */
 
 /* Where the elements of a plain tensor are. */
 struct place {

@@ -1,5 +1,5 @@
 /*
- * join.c - another catalog comes into this one, in one transaction. What is the same, and what becomes of it, is SQL
+ * join.c - another catalog comes into this one, in one transaction. What is the same, and what is done with it, is SQL
  * (schema/merge/); the rest is here: names of checkpoints, which layouts are alike, which files are there.
  */
 #include "catalog/library/join.h"

@@ -66,7 +66,7 @@ const char *library_text(sqlite3_stmt *, int column);
 enum status library_tensor(ckptdb *, int64_t id, const char *recipe, struct arena *arena,
                            struct stored_tensor *out, struct error *err);
 
-/* Write what a database of the connection ("main") holds to the new file `path`, as one state of it, and
+/* Write what a database of the connection ("main") holds to the new file `path`, as one state, and
  * sum its pages. No transaction may be open. */
 void library_copy(ckptdb *, const char *schema, const char *path, struct error *err);
 

@@ -210,7 +210,7 @@ static inline unsigned storage_kind(int64_t storage)
 {
     return storage > 0 && storage <= STORAGE_INLINE ? (unsigned)storage : 0;
 }
-/* Find that of the current tensor. */
+/* Find the one for the current tensor. */
 int tensor_storage(struct tensor_cursor *, unsigned *out);
 /* Find the position of the current tensor's file among the checkpoint's, or FILE_NONE. */
 int tensor_file(struct tensor_cursor *, int64_t *position);

@@ -216,7 +216,7 @@ static void put_column(struct text *out, const struct block *b, uint32_t ord, in
     }
 }
 
-#define FEW_ROWS 64 /* for each of which all tensors of a layout are looked through */
+#define FEW_ROWS 64 /* each looks through all tensors of a layout */
 
 struct sorting {
     struct tensor_groups *groups;

@@ -87,7 +87,7 @@ struct tensor_plan {
     enum tensor_then then; /* IN_KEYS */
     bool whole;            /* IN_KEYS: for a GROUP BY or DISTINCT, which wants all rows */
     int tests, keys;
-    int later; /* IN_KEYS: so many further keys order what one checkpoint has of the first ones */
+    int later; /* IN_KEYS: N further keys order what one checkpoint has of the first ones */
     struct {
         int column;
         char op;

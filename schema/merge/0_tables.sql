@@ -20,7 +20,7 @@ CREATE TEMP TABLE merge_first (
   id        INTEGER NOT NULL    -- there
 );
 
--- The first files here, of which a row is added, but none taken away: it may say what was once.
+-- The first files here: rows are added, but none is taken away, as a row may say what was once.
 CREATE TEMP TABLE merge_read (version INTEGER); -- a row: they were read
 CREATE TEMP TABLE merge_inode (
   inode       INTEGER NOT NULL,

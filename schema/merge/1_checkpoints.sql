@@ -1,7 +1,7 @@
 -- 1_checkpoints.sql - which checkpoints of the attached catalog `source` are here, in the temporary tables of 0_tables.sql.
 --
 -- merge_path(path) is a path as it is called here, merge_moved(path) whether --relocate moved it, and
--- merge_device(path, device) the device here: those of another machine (--host) are numbers of their own. merge_fresh()
+-- merge_device(path, device) the device here: devices of another machine (--host) have numbers of their own. merge_fresh()
 -- counts 1, 2, ... in each catalog. merge_places(): some paths are called otherwise here.
 DELETE FROM merge_checkpoint;
 DELETE FROM merge_first;

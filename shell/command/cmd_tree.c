@@ -16,7 +16,7 @@ struct drawing {
     struct module_tree *tree;
     unsigned depth;   /* number of levels to show */
     size_t names;     /* width of the column of names */
-    size_t facts;     /* of that of dtypes and shapes */
+    size_t facts;     /* of the column of dtypes and shapes */
     bool counts;      /* there is room for `tensors` */
     bool parameters;  /* and for `parameters` */
     bool unknown;     /* neither parameters nor bytes are known */

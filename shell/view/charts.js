@@ -76,7 +76,7 @@ class Treemap {
   }
 }
 
-// Points {time (ms), step, run, hint} over time, those of a run joined by a line.
+// Points {time (ms), step, run, hint} over time, the points of a run joined by a line.
 class StepsChart {
   constructor({ label, points, color }) {
     Object.assign(this, { points, color });

@@ -105,7 +105,7 @@ class WordColumn {
   }
 }
 
-// Numbers, of which `digits` count; NaN is NULL.
+// Numbers, rounded to `digits` digits; NaN is NULL.
 class NumberColumn {
   constructor(digits = 17) {
     this.digits = digits;

@@ -107,7 +107,7 @@ function folded(node) {
   return { label: node.label, value: node.value, children: () => kids };
 }
 
-// The different keys of items, those of the largest sums first.
+// The different keys of items, largest sums first.
 function largest(items, key, size) {
   const sums = new Map();
   for (const item of items) sums.set(key(item), (sums.get(key(item)) ?? 0) + size(item));

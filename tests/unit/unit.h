@@ -23,7 +23,7 @@
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-/* A test runs if it is written: those of a file one after the other, as they stand there. `state` is what
+/* A test runs if it is written: a file's tests run one after the other, as they stand there. `state` is what
  * its setup gives. */
 static struct CMUnitTest unit_tests[128];
 static size_t unit_test_count;

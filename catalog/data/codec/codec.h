@@ -104,7 +104,7 @@ struct codec {
      * `room`, they were not written; room + 1 may stand for any such number. */
     enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
                           size_t *made, struct error *err);
-    unsigned padded; /* a compressor's input may be so many times its output; 0: once */
+    unsigned padded; /* a compressor's input may be N times its output; 0: once */
     bool in_place;   /* `out` may be in.at if as many bytes come out as go in */
     /* Cut off what is not data at either end of `bytes`. */
     enum status (*trim)(const struct codec_step *step, struct bytes *bytes, struct error *err);

@@ -19,7 +19,7 @@
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/store/loaded.h"
 
-/* Blosc2, of which Debian 12 has no headers: what is used here, alike in all versions. A version
+/* Debian 12 has no headers of Blosc2: this is what is used here, alike in all versions. A version
  * whose struct is longer reads zeros. */
 struct blosc2_dparams {
     int nthreads;

@@ -41,7 +41,7 @@ void digest_free(struct digest *);
 struct digest_blocks {
     struct digest *digest;
     struct digest_block *out; /* the next one */
-    uint64_t in_block;        /* bytes of it so far */
+    uint64_t in_block;        /* bytes so far */
 };
 void digest_blocks_add(struct digest_blocks *, const void *bytes, size_t len);
 /* End the last block, unless it is whole. */

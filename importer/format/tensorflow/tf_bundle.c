@@ -125,7 +125,7 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-/* A reader takes a checksum of 0 for none, and it is that of no bytes: of others it is as good as never right. */
+/* A reader takes a checksum of 0 for none. It is right where there are no bytes, else as good as never. */
 static void check_stated(struct bundle *b, const struct tf_run *run, struct bytes name)
 {
     if (!run->crc && run->size)
