@@ -515,6 +515,19 @@ enum status fetch_text(const struct request *q, struct text *to, struct reply *r
     return transfer(q, &x, err);
 }
 
+const struct json_value *fetch_json(const struct request *q, struct arena *arena, struct error *err)
+{
+    struct text answer = {.limit = 16 << 20};
+    struct reply reply = {0};
+    struct error ignored = {0};
+    const struct json_value *v = NULL;
+    if (fetch_text(q, &answer, &reply, err) == OK)
+        v = json_read_tree((struct bytes){(const uint8_t *)answer.at, answer.len}, arena, &ignored);
+    text_release(&reply.next);
+    text_release(&answer);
+    return v;
+}
+
 const char *fetch_variable(const char *name)
 {
     const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets one meanwhile */

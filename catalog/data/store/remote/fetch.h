@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "catalog/base/error.h"
+#include "catalog/base/json.h"
 #include "catalog/base/text.h"
 
 #define TAG_MAX 200 /* bytes of an entity tag, with its NUL; a longer one is cut */
@@ -48,6 +48,9 @@ enum status fetch_range(const struct request *, uint64_t offset, void *to, size_
 
 /* A whole answer of at most `to->limit` bytes; reply->next is the caller's to release. */
 enum status fetch_text(const struct request *, struct text *to, struct reply *, struct error *err);
+
+/* A whole answer as a tree in the arena. NULL: an error, or it is not JSON. */
+const struct json_value *fetch_json(const struct request *, struct arena *, struct error *err);
 
 /* A variable of the environment; NULL if it is not set, or empty. */
 const char *fetch_variable(const char *name);

@@ -139,20 +139,17 @@ struct token {
     time_t until;
 };
 
-static void take_token(struct token *t, const struct text *answer, const char *path,
-                       struct arena *arena, struct error *err)
+static void take_token(struct token *t, const struct json_value *v, const char *path,
+                       struct error *err)
 {
-    struct error ignored = {0};
-    const struct json_value *v =
-        json_read_tree((struct bytes){(const uint8_t *)answer->at, answer->len}, arena, &ignored);
     const struct json_value *token = json_get(v, "access_token"), *life = json_get(v, "expires_in");
     bool good = json_type_of(token) == JSON_STRING && token->text.len < TOKEN_BYTES;
     for (size_t i = 0; good && i < token->text.len; i++)
         good = token->text.at[i] > ' ' && token->text.at[i] < 0x7f;
-    if (!good) {
+    if (!good && err->status == OK)
         error_set(err, ERR_IO, path, NO_OFFSET, "the server of its token_uri sends no token");
+    if (!good)
         return;
-    }
     const long long seconds =
         json_type_of(life) == JSON_NUMBER ? strtoll((const char *)life->text.at, NULL, 10) : 0;
     memcpy(t->value, token->text.at, token->text.len + 1);
@@ -169,8 +166,6 @@ static void ask_token(struct token *t, const struct text *json, const char *path
         json_read_tree((struct bytes){(const uint8_t *)json->at, json->len}, &arena, &ignored);
     struct request q = {.path = path,
                         .denied = "the account is not known, or its key is not valid"};
-    struct text answer = {.limit = CREDENTIALS_BYTES};
-    struct reply reply = {0};
     const char *type = credential(file, "type", path, err), *uri = user_uri;
     if (type && strcmp(type, "service_account") == 0) {
         uri = credential(file, "token_uri", path, err);
@@ -184,10 +179,8 @@ static void ask_token(struct token *t, const struct text *json, const char *path
                   "its \"type\" is neither service_account nor authorized_user");
     }
     text_adds(&q.url, uri ? uri : "");
-    if (err->status == OK && fetch_text(&q, &answer, &reply, err) == OK)
-        take_token(t, &answer, path, &arena, err);
-    text_release(&reply.next);
-    text_release(&answer);
+    if (err->status == OK)
+        take_token(t, fetch_json(&q, &arena, err), path, err);
     request_release(&q);
     arena_release(&arena);
 }

@@ -16,10 +16,9 @@
 #include "catalog/base/json.h"
 #include "catalog/data/store/remote/kind.h"
 
-#define TOKEN_BYTES  512
-#define ANSWER_BYTES ((size_t)16 << 20)
-#define HEX          "0123456789abcdef"
-#define COMMIT_LEN   ((size_t)40)
+#define TOKEN_BYTES 512
+#define HEX         "0123456789abcdef"
+#define COMMIT_LEN  ((size_t)40)
 
 struct hub_place {
     const char *api; /* "models", "datasets" */
@@ -92,10 +91,7 @@ static enum status hub_pin(const char *path, char pin[PIN_MAX], struct error *er
 {
     const struct hub_place p = hub_place(path);
     struct request q = {.path = path};
-    struct text answer = {.limit = ANSWER_BYTES};
-    struct reply reply = {0};
     struct arena arena = {.err = err};
-    struct error ignored = {0};
     if (!p.repo_len || !memchr(p.repo, '/', p.repo_len))
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no repository: hf://ORG/REPO is one");
     if (p.revision_len == COMMIT_LEN && strspn(p.revision, HEX) >= COMMIT_LEN) {
@@ -109,19 +105,12 @@ static enum status hub_pin(const char *path, char pin[PIN_MAX], struct error *er
     text_adds(&q.url, "/revision/");
     fetch_escape(&q.url, p.revision, p.revision_len, "%");
     text_adds(&q.url, "?expand=sha");
-    if (fetch_text(&q, &answer, &reply, err) == OK) {
-        const struct json_value *sha =
-            json_get(json_read_tree((struct bytes){(const uint8_t *)answer.at, answer.len}, &arena,
-                                    &ignored),
-                     "sha");
-        const size_t len = json_type_of(sha) == JSON_STRING ? sha->text.len : 0;
-        if (len && len < PIN_MAX && strspn((const char *)sha->text.at, HEX) == len)
-            memcpy(pin, sha->text.at, len + 1);
-        else
-            error_set(err, ERR_CORRUPT, path, NO_OFFSET, "the hub does not say which commit it is");
-    }
-    text_release(&reply.next);
-    text_release(&answer);
+    const struct json_value *sha = json_get(fetch_json(&q, &arena, err), "sha");
+    const size_t len = json_type_of(sha) == JSON_STRING ? sha->text.len : 0;
+    if (len && len < PIN_MAX && strspn((const char *)sha->text.at, HEX) == len)
+        memcpy(pin, sha->text.at, len + 1);
+    else if (err->status == OK)
+        error_set(err, ERR_CORRUPT, path, NO_OFFSET, "the hub does not say which commit it is");
     request_release(&q);
     arena_release(&arena);
     return err->status;
