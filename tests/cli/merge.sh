@@ -45,6 +45,21 @@ on links.db import y 2>/dev/null
 rm -f m.db
 on m.db merge later.db links.db
 on m.db "SELECT name FROM checkpoint ORDER BY 1"
+echo '--- hashes known on one side, statistics on the other; a checkpoint that one of them has forgotten'
+on left.db import y 2>/dev/null
+cp left.db right.db
+on left.db hash >/dev/null 2>&1
+on right.db stats moved.safetensors >/dev/null
+on right.db forget link.safetensors 2>/dev/null
+for order in 'left.db right.db' 'right.db left.db'; do
+    rm -f m.db
+    # shellcheck disable=SC2086
+    on m.db merge $order
+    on m.db "SELECT c.name, c.hash IS NOT NULL, s.l2 FROM checkpoint c LEFT JOIN stats s ON s.checkpoint_id = c.id ORDER BY 1"
+done
+on m.db forget link.safetensors 2>/dev/null
+on m.db merge right.db
+on m.db merge left.db
 echo '--- relocated: what has the size and time there is the same file'
 cp -a y z
 rm -f m.db

@@ -49,7 +49,7 @@ END
 ls new.db
 echo '--- while others import, and killed'
 python3 - <<'END'
-import os, random, signal, sqlite3, subprocess, time
+import os, random, shutil, signal, sqlite3, subprocess, time
 program, rng = os.environ["CKPTDB_BIN"], random.Random(5)
 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 for i in range(3000):
@@ -67,13 +67,20 @@ begun = time.monotonic()
 subprocess.run([program, "snapshot", "--force", "live.db"], **quiet)
 took = time.monotonic() - begun
 os.remove("live.db")
-for _ in range(12):
-    p = subprocess.Popen([program, "snapshot", "live.db"], **quiet)
+with open("copy.db", "rb") as f:
+    before = f.read()
+for i in range(12):  # over nothing, and over another catalog
+    if i % 2:
+        shutil.copy("copy.db", "live.db")
+    p = subprocess.Popen([program, "snapshot", "live.db", "--force"], **quiet)
     time.sleep(rng.uniform(0, took))
     p.send_signal(signal.SIGKILL)
     p.wait()
+    bad += i % 2 and not os.path.exists("live.db")
     if os.path.exists("live.db"):
-        bad += sqlite3.connect("live.db").execute("SELECT count(*) FROM _checkpoints").fetchone()[0] != 3040
+        with open("live.db", "rb") as f:
+            bad += not (i % 2 and f.read() == before) and \
+                sqlite3.connect("live.db").execute("SELECT count(*) FROM _checkpoints").fetchone()[0] != 3040
         os.remove("live.db")
 subprocess.run([program, "snapshot", "live.db"], **quiet)
 print("bad:", bad, " left:", [n for n in os.listdir(".") if n.startswith(".tmp")])
