@@ -1,13 +1,14 @@
 #include "shell/command/diff_adapter.h"
 
-/* Mostly neither is one: a first or last tensor, or a configuration, tells without a look at all names. The
- * configuration is also beside an adapter's optimizer, and beside a full model in its folder. */
+/* Mostly neither is one: a first or last tensor, or a configuration, tells without a look at all names (an
+ * AND would compute both its sides). The configuration is also beside an adapter's optimizer, and beside a full model
+ * in its folder. */
 static const char is_adapter_sql[] =
-    "SELECT (EXISTS (SELECT 1 FROM metadata WHERE checkpoint_id = ?1"
+    "SELECT iif(EXISTS (SELECT 1 FROM metadata WHERE checkpoint_id = ?1"
     "                AND key = 'adapter_config.json:peft_type') OR EXISTS (SELECT 1 FROM tensor"
     "  WHERE id IN ((SELECT min(id) FROM tensor WHERE checkpoint_id = ?1),"
-    "               (SELECT max(id) FROM tensor WHERE checkpoint_id = ?1)) AND name GLOB '*lora*'))"
-    " AND EXISTS (SELECT 1 FROM adapter_part(?1) WHERE kind <> 'replace')";
+    "               (SELECT max(id) FROM tensor WHERE checkpoint_id = ?1)) AND name GLOB '*lora*'),"
+    " EXISTS (SELECT 1 FROM adapter_part(?1) WHERE kind <> 'replace'), 0)";
 
 bool diff_has_adapter(struct session *s, int64_t a, int64_t b)
 {
