@@ -4,8 +4,8 @@
 
 Every catalog is a partition, which a worker asks in SQL: the workers need this package, and see the catalogs under the
 same paths. `register(spark, "/catalogs/*.db")` makes the data source known to a session, and all views its temporary
-views; like read() it deals many catalogs to a few partitions for each core: a task takes longer to start than a small catalog to
-be read.
+views; like read() it deals many catalogs to one partition for each core: a task takes longer to start than ten catalogs
+to be read.
 
 Options
 -------
@@ -26,6 +26,7 @@ import fcntl
 import functools
 import glob
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -58,7 +59,7 @@ Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 OPTIONS = ("path", "paths", "view", "args", "columns", "catalog", "where", "log", "partitions", "pushed")
 CATALOG = Column("catalog", "TEXT", False)
 SQL_TYPES = {"INTEGER": "bigint", "REAL": "double", "BLOB": "binary"}
-SHARES = 4 # partitions for each core
+TOGETHER = 1 << 22 # bytes that are worth a batch
 PATIENCE = 600 # seconds that a task waits for another that writes the same catalog
 
 
@@ -206,7 +207,18 @@ class Reader(DataSourceReader):
         return [InputPartition(paths) for paths in self.question.dealt(self.paths)]
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
-        return (batch for path in partition.value or () for batch in self.question.rows(path))
+        """What small catalogs answer goes together: Spark takes long for each batch."""
+        import pyarrow as pa
+        held: List[pa.RecordBatch] = []
+        size = 0
+        answers = (batch for path in partition.value or () for batch in self.question.rows(path))
+        for batch in itertools.chain(answers, [None]):
+            if batch is not None:
+                held.append(batch)
+                size += batch.nbytes
+            if held and (batch is None or size >= TOGETHER):
+                yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+                held, size = [], 0
 
 
 class Push:
@@ -304,7 +316,7 @@ def read(spark: "SparkSession", paths: Paths, view: str = "tensor", **options: s
     wanted = [c.name for c in Question({"view": view, **options}).columns]
     asked = {"view": view, **{k: v for k, v in options.items() if k not in ("columns", "catalog")}, "pushed": pushed()}
     with contextlib.suppress(PySparkException): # Spark Connect knows no cores
-        asked.setdefault("partitions", str(SHARES * spark.sparkContext.defaultParallelism))
+        asked.setdefault("partitions", str(spark.sparkContext.defaultParallelism))
     kept = [c for c in Question(asked).columns if c.name in wanted or c.name == "catalog"]
     frame = spark.read.format("ckptdb").options(**asked).schema(ddl(kept)).load(listed(texts(paths)))
     return frame.filter("catalog IS NOT NULL").select(*(f"`{name}`" for name in wanted))
