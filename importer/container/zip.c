@@ -325,9 +325,14 @@ static enum status read_entries(struct zip *z, const struct directory *d, enum z
     for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
         struct zip_member *m = &z->members[i];
         const uint64_t next = i + 1 < d->entries ? m[1].header : d->offset;
+        m->inferred = next <= d->offset && infer_data(s, m, next);
+        if (!m->inferred && s->ops->at_hand) /* all of them at once, and what the data begin with */
+            s->ops->at_hand(s, m->header, LOCAL_BYTES + m->name_len);
+    }
+    for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
+        struct zip_member *m = &z->members[i];
         bool added = false;
-        if ((next > d->offset || !infer_data(s, m, next)) &&
-            locate_data(s, m, d->offset, err) != OK)
+        if (!m->inferred && locate_data(s, m, d->offset, err) != OK)
             break;
         uint64_t *last = strmap_add(&names, m->name, m->name_len, &added);
         if (!added && repeat == ZIP_UNIQUE) {

@@ -33,6 +33,7 @@ struct zip_member {
     uint64_t size;   /* decoded bytes, as declared */
     uint64_t header; /* offset of the local header */
     uint64_t data;   /* offset of the first stored byte */
+    bool inferred;   /* where the data are, without a look at the local header */
     bool cut;        /* zip_salvage(): the file ends before the member, as far as is known */
     bool replaced;   /* ZIP_REWRITTEN: a later member has the same name, and counts instead */
 };

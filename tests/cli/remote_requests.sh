@@ -58,16 +58,24 @@ for name, apart in ("far.h5", 1 << 20), ("near.h5", 50000):
             put(at(2, i) + 1000, struct.pack("<4f", i, 1, 2, 3))
         f.truncate(75 * apart)
 END
+python3 - <<'END'
+# An npz, whose arrays' heads lie a MiB from each other.
+import zipfile
+head = b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '<f4', 'fortran_order': False, 'shape': (262144,), }".ljust(117) + b"\n"
+with zipfile.ZipFile("www/far.npz", "w") as z:
+    for i in range(20):
+        z.writestr(f"a{i}.npy", head + bytes(1 << 20))
+END
 port=''
 serve www || exit
 at=http://127.0.0.1:$port
 
 relative() { sed -e "s|$PWD/www||g; s|$at||g"; }
-for file in zip.pt quantised.gguf one.onnx m_legacy.h5 near.h5 far.h5; do
+for file in zip.pt quantised.gguf one.onnx m_legacy.h5 near.h5 far.h5 far.npz; do
     "$CKPTDB_BIN" -d here.db import "www/$file" 2>&1 | relative
     "$CKPTDB_BIN" -d there.db import "$at/$file" 2>&1 | relative
     cut -d ' ' -f 2 log | sort | uniq -c | sed 's/^ */requests: /'
-    [ $file != far.h5 ] || awk -F '[=-]| ' '{ n += $5 - $4 + 1 } END { print n " bytes" }' log
+    [ ${file%.*} != far ] || awk -F '[=-]| ' '{ n += $5 - $4 + 1 } END { print n " bytes" }' log
     rm log
 done
 for what in "name, format, state, tensors, parameters, nbytes, stored, files, path FROM checkpoint" \
