@@ -94,6 +94,13 @@ static ptrdiff_t find_end(const uint8_t *tail, size_t len)
     return loose;
 }
 
+/* Is the last record the end of the file, whatever is before the tail? */
+static bool ends_in(const uint8_t *tail, size_t len)
+{
+    const ptrdiff_t at = find_end(tail, len);
+    return at >= 0 && load_u16le(tail + at + 20) == len - (size_t)at - END_BYTES;
+}
+
 static bool agrees(uint64_t plain, uint64_t ones, uint64_t wide)
 {
     return plain == ones || plain == wide;
@@ -177,12 +184,16 @@ static enum status read_end(const struct source *s, const uint8_t *tail, size_t 
 static enum status zip_locate(const struct source *s, struct directory *d, uint64_t *trailing,
                               struct error *err)
 {
-    size_t most = END_BYTES + UINT16_MAX;
-    size_t len = s->size < most ? (size_t)s->size : most;
-    uint8_t *tail = malloc(len ? len : 1);
+    const size_t most = END_BYTES + UINT16_MAX, all = s->size < most ? (size_t)s->size : most;
+    uint8_t *tail = malloc(all ? all : 1);
     if (!tail)
         return error_memory_at(err, s->name);
-    if (source_read(s, s->size - len, tail, len, err) == OK)
+    size_t len = all < ZIP_END_BYTES ? all : ZIP_END_BYTES;
+    if (source_read(s, s->size - len, tail, len, err) == OK && !ends_in(tail, len)) {
+        len = all; /* with a long comment, or bytes behind it */
+        source_read(s, s->size - len, tail, len, err);
+    }
+    if (err->status == OK)
         read_end(s, tail, len, d, trailing, err);
     free(tail);
     return err->status;

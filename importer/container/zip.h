@@ -24,6 +24,9 @@
 
 #define ZIP_ENCRYPTED 0x0001
 
+/* Of an archive's end, read at first: the directory of few members is in it, too. */
+#define ZIP_END_BYTES ((size_t)4 << 10)
+
 struct zip_member {
     const char *name; /* as stored, NUL-terminated; not to be trusted as a path */
     size_t name_len;  /* may hold NUL */

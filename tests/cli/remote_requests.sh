@@ -91,3 +91,14 @@ done
 # One after the other, 72 of them would be long: 12 are asked for at the same time, or none is there.
 "$CKPTDB_BIN" -d :memory: import "$at/crowd/far.h5" 2>&1 | relative
 diff <("$CKPTDB_BIN" -d here.db hash) <("$CKPTDB_BIN" -d there.db hash) && echo 'same hashes'
+# A DCP folder, whose items are an archive each: what is read of all of them is asked for together.
+python3 -c 'import make_safetensors as m
+m.save("far.safetensors", {f"l{k:02}": ("F32", [1 << 18], bytes(1 << 20)) for k in range(20)})'
+"$CKPTDB_BIN" -d dcp.db import far.safetensors
+"$CKPTDB_BIN" -d dcp.db export far.safetensors www/far.dcp --format dcp --no-sync >/dev/null 2>&1
+rm log
+"$CKPTDB_BIN" -d dcp.db import www/far.dcp
+STORAGE_EMULATOR_HOST=127.0.0.1:$port "$CKPTDB_BIN" -d dcp.db import gs://bucket/far.dcp
+grep distcp log | awk -F '[=-]| ' '{ n += $(NF - 1) - $(NF - 2) + 1 } END { print NR, "requests", n, "bytes" }'
+"$CKPTDB_BIN" -d dcp.db --csv "SELECT path LIKE 'gs:%' AS elsewhere, count(*), count(DISTINCT name), sum(offset), sum(stored) FROM tensor
+    WHERE path LIKE '%.dcp%' GROUP BY 1"

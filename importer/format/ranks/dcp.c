@@ -43,6 +43,7 @@
 #define KEYS_SHARE  16
 #define ITEMS_SHARE 4
 #define SHARE_START (UINT64_C(16) << 20)
+#define TOLD_ITEMS  1024 /* asked for together: some 20 KiB each */
 
 static int dcp_probe_dir(const struct probe_dir *p)
 {
@@ -61,6 +62,12 @@ static int dcp_probe_dir(const struct probe_dir *p)
     return head.at && head.len > 2 && head.at[0] == 0x80 && probe_holds(&seen, MODULE) ? 64 : 0;
 }
 
+/* Where an item is, as the list of its file's says. */
+struct told {
+    uint64_t offset, length;
+    size_t next; /* position in `told` + 1; 0: none */
+};
+
 struct shard {
     const char *name; /* relative path */
     struct source *source;
@@ -69,6 +76,7 @@ struct shard {
     struct safetensors_header header;
     uint64_t data;         /* offset of its data */
     struct strmap tensors; /* name -> position in the header */
+    size_t first, last;    /* of its items, as struct told's next */
 };
 
 struct dcp {
@@ -79,6 +87,8 @@ struct dcp {
     struct strmap by_path; /* relative path -> position in shards */
     struct shard *shards;
     size_t shard_count, shard_space;
+    struct told *told; /* items, in the order of storage_data; a file's are asked for together */
+    size_t told_count, told_space;
     struct text key;
     uint64_t visits;            /* chunks of all tensors so far */
     uint64_t key_bytes;         /* of all keys that were made so far */
@@ -125,6 +135,36 @@ static bool place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets, u
     return d->job->err->status == OK;
 }
 
+/* The shard at a path, opened or not. NULL after setting the job's error. */
+static struct shard *shard_at(struct dcp *d, const struct pickle_node *path)
+{
+    bool added;
+    uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
+    if (added) {
+        *at = d->shard_count;
+        *PUSH(d->job->arena, d->shards, d->shard_count, d->shard_space) =
+            (struct shard){.name = path->text, .tensors.err = d->job->err};
+    }
+    return d->job->err->status == OK ? &d->shards[*at] : NULL;
+}
+
+static void learn_item(struct dcp *d, pickle_ref info)
+{
+    const struct pickle *p = &d->pickle;
+    const pickle_ref path = field(p, info, "relative_path");
+    struct told item = {0};
+    if (pickle_kind(p, path) != PICKLE_TEXT ||
+        !torch_number(p, field(p, info, "offset"), &item.offset) ||
+        !torch_number(p, field(p, info, "length"), &item.length))
+        return;
+    struct shard *s = shard_at(d, pickle_at(p, path));
+    *PUSH(d->job->arena, d->told, d->told_count, d->told_space) = item;
+    if (d->job->err->status != OK)
+        return;
+    *(s->last ? &d->told[s->last - 1].next : &s->first) = d->told_count;
+    s->last = d->told_count;
+}
+
 static void learn_places(struct dcp *d)
 {
     const struct pickle *p = &d->pickle;
@@ -143,6 +183,8 @@ static void learn_places(struct dcp *d)
             return;
         *strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len, &kept, &added) =
             pickle_item(p, data, i + 1);
+        if (d->tree.source->ops->at_hand)
+            learn_item(d, pickle_item(p, data, i + 1));
     }
 }
 
@@ -224,20 +266,13 @@ static void read_image(struct dcp *d, struct shard *s)
  * is missing. */
 static struct shard *find_shard(struct dcp *d, const struct pickle_node *path, struct error *err)
 {
-    bool added;
     struct error *lost = d->job->err;
     if (strlen(path->text) != path->count) {
         error_set(err, ERR_CORRUPT, d->tree.path, NO_OFFSET,
                   "the metadata names a file with a NUL in its name");
         return NULL;
     }
-    uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
-    if (added) {
-        *at = d->shard_count;
-        *PUSH(d->job->arena, d->shards, d->shard_count, d->shard_space) =
-            (struct shard){.name = path->text, .tensors.err = lost};
-    }
-    struct shard *s = lost->status == OK ? &d->shards[*at] : NULL;
+    struct shard *s = shard_at(d, path);
     if (!s || s->source)
         return s;
     if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_CORRUPT)
@@ -324,8 +359,26 @@ static bool decode_beginning(struct item *i, const struct place *place, struct e
     return bytes && err->status == OK;
 }
 
+/* Elsewhere: unless an item is at hand, ask for what is read of the next ones of its file together. */
+static void foresee(struct dcp *d, struct shard *s, const struct place *place)
+{
+    const struct source *of = s->source;
+    if (!of->ops->at_hand || !place->length ||
+        of->ops->at_hand(of, place->offset + place->length - 1, 1)) /* its end is read first */
+        return;
+    for (size_t left = TOLD_ITEMS; left && s->first; left--) {
+        const struct told *t = &d->told[s->first - 1];
+        const uint64_t most = t->length < ZIP_END_BYTES ? t->length : ZIP_END_BYTES;
+        s->first = t->next;
+        if (t->offset > of->size || t->length > of->size - t->offset)
+            continue;
+        of->ops->at_hand(of, t->offset, most); /* the pickle is the first member */
+        of->ops->at_hand(of, t->offset + t->length - most, most);
+    }
+}
+
 /* Call close_item(), after a failure too: *err, or the job's. */
-static bool open_item(struct dcp *d, const struct shard *s, const struct place *place, bool object,
+static bool open_item(struct dcp *d, struct shard *s, const struct place *place, bool object,
                       struct item *out, struct error *err)
 {
     *out = (struct item){.object = object,
@@ -340,6 +393,7 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
     d->opened += place->length;
     if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
         return shared_too_often(d, "items");
+    foresee(d, s, place);
     const struct torch_run run = {
         .file = s->file, .offset = place->offset, .stored = place->length, .codec = place->codec};
     return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
@@ -394,7 +448,7 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
 }
 
 /* Find a chunk that is a torch.save archive of its own. */
-static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *place,
+static bool zip_chunk(struct dcp *d, struct shard *s, const struct place *place,
                       const struct chunk *chunk, struct piece *out, struct error *err)
 {
     struct item item;
