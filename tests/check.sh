@@ -12,21 +12,21 @@ export TESTS=$PWD/tests
 export CKPTDB_BIN=$PWD/build/$variant/ckptdb
 # Eight callers of what was allocated are enough to find it; thirty for each allocation take a part of the time.
 export ASAN_OPTIONS=malloc_context_size=8${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-jobs=$(nproc)
 passed=0 failed=0 skipped=0
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
+# A line for each processor, in a pipe: who runs a test takes one, and puts it back. Unit tests and cases share them, so
+# that none waits for the longest of the others.
+export TOKENS=$log/tokens
+mkfifo "$TOKENS" && exec 8<>"$TOKENS" || exit 2
+yes | head -n "$(nproc)" >&8
 
 # Several programs at once; each prints only when it fails.
 run_each() { # NAME...
-    local running=0 name
+    local name
     for name in "$@"; do
-        ( "$name" >"$log/$(basename "$name")" 2>&1; echo $? >"$log/$(basename "$name").rc" ) &
-        running=$((running + 1))
-        if [ "$running" -ge "$jobs" ]; then
-            wait -n
-            running=$((running - 1))
-        fi
+        read -r <&8
+        ( "$name" 8>&- >"$log/$(basename "$name")" 2>&1; echo $? >"$log/$(basename "$name").rc"; echo >&8 ) &
     done
     wait
     for name in "$@"; do
@@ -92,7 +92,7 @@ run_kind() { # KIND
     esac
 }
 
-# Kinds one after another; what each says when it has ended.
+# Kinds one after the other; what each says when it has ended.
 lane() { # KIND...
     local kind said
     for kind in "$@"; do
@@ -104,18 +104,16 @@ lane() { # KIND...
     done
 }
 
-# Kinds that run one program at a time and mostly wait for it (a terminal's pauses) go beside those that keep all
-# cores busy.
-alone='' busy=''
+# Kinds that run one program at a time, and mostly wait for it (a terminal's pauses), go one after the other beside
+# those that keep all processors busy.
+alone=()
 for kind in $kinds; do
     case $kind in
-    answers | pages | pty | python) alone+=" $kind" ;;
-    *) busy+=" $kind" ;;
+    unit | golden) lane "$kind" & ;;
+    *) alone+=("$kind") ;;
     esac
 done
-# shellcheck disable=SC2086
-lane $alone &
-lane $busy &
+lane "${alone[@]}" &
 wait
 for kind in $kinds; do
     read -r good bad left <"$log/$kind.counts" || bad=1

@@ -62,14 +62,14 @@ for file in "$TESTS"/sql/*.sql "$TESTS"/cli/*.sh; do
     [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
     files+=("$file")
 done
-running=0
+if [ -z "${TOKENS:-}" ]; then # of check.sh; a line for each that may run
+    TOKENS=$top/tokens
+    mkfifo "$TOKENS" && exec 8<>"$TOKENS" || exit 2
+    yes | head -n "$(nproc)" >&8
+fi
 for i in "${!files[@]}"; do
-    run_case "${files[$i]}" >"$top/$i.result" &
-    running=$((running + 1))
-    if [ "$running" -ge "$(nproc)" ]; then
-        wait -n
-        running=$((running - 1))
-    fi
+    read -r <&8
+    { run_case "${files[$i]}" 8>&- >"$top/$i.result"; echo >&8; } &
 done
 wait
 passed=0 failed=0 skipped=0
