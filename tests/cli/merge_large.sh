@@ -1,5 +1,5 @@
 # One checkpoint of 250,000 tensors is merged: every row is as it was, and again nothing changes. (Too long for a sanitizer.)
-[ "$(basename "$(dirname "$(readlink -f "$CKPTDB_BIN")")")" = release ] || { echo "SKIP: too long for a sanitizer"; exit 77; }
+[ "$SLOW" = 1 ] || { echo "SKIP: too long for a sanitizer"; exit 77; }
 python3 - <<'END'
 import json
 head = json.dumps({f"layer.{i}.weight": {"dtype": ["F32", "BF16"][i % 2], "shape": [0, i % 977], "data_offsets": [0, 0]}

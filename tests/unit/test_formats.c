@@ -2,7 +2,8 @@
  * test_formats.c - every case of tests/fixtures/FORMAT, by the verdict in its name
  * (tests/fixtures/README.md), and every y_ file cut and changed in many ways.
  *
- * CKPTDB_SEED chooses what a sanitizer's run changes (unit.h). TESTS is the tests folder; without it, the one of the working directory.
+ * CKPTDB_SEED chooses what a sanitizer's run changes (unit.h). TESTS is the tests folder; without it,
+ * the one of the working directory.
  */
 #include <dirent.h>
 #include <limits.h>

@@ -285,9 +285,8 @@ static const sqlite3_module feed_module = {
 
 void write_rows_begin(struct writer *w, struct error *err)
 {
-    sqlite3_create_module_v2(w->db, "ckptdb_feed", &feed_module, &w->feed, NULL) == SQLITE_OK
-        ? OK
-        : db_error(w->db, "cannot start the writer", err);
+    if (sqlite3_create_module_v2(w->db, "ckptdb_feed", &feed_module, &w->feed, NULL) != SQLITE_OK)
+        db_error(w->db, "cannot start the writer", err);
 }
 
 void write_rows_end(struct writer *w)
