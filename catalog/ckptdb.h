@@ -147,7 +147,7 @@ struct sqlite3 *ckptdb_sqlite(ckptdb *);
 
 /* SQL on this connection writes `ruleset`, `rule`, `optimizer`, `known_class`, tables, views, indexes and
  * triggers of its user, and temporary and attached databases. Anything else is SQLITE_AUTH, "not authorized": this is the
- * reason of the last one, and what to do instead; "" before any. */
+ * reason for the last one, and what to do instead; "" before any. */
 const char *ckptdb_refused(const ckptdb *);
 
 /* Why the last call of SQLite on this connection failed: sqlite3_errmsg(), or ckptdb_refused(), or which page of the
@@ -170,8 +170,8 @@ struct ckptdb_watch {
 /* Valid until the next call of this function. NULL: no callbacks. */
 void ckptdb_watch(ckptdb *, const struct ckptdb_watch *);
 
-/* Who may end a wait for another machine, in any function that this thread calls: then it is CKPTDB_INTERRUPTED within a
- * second. From any thread. NULL: nobody, and it ends when the machine has been silent for too long. */
+/* What may end a wait for another machine, in any function that this thread calls: CKPTDB_INTERRUPTED within a
+ * second. Called from any thread. NULL: only the machine's own silence ends it, after too long. */
 void ckptdb_stopping(bool (*stop)(void *context), void *context);
 
 /* --- importing ----------------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ void ckptdb_stopping(bool (*stop)(void *context), void *context);
 struct ckptdb_found {
     const char *path, *format;
     bool known, unchanged; /* already in the catalog; not changed since */
-    /* In a dry run: why an import would refuse it, or what an earlier one said ("format" then is ""). NULL: it
+    /* In a dry run: why an import would refuse it, or did before ("format" is then ""). NULL: it
      * would not. */
     const char *refused;
 };
@@ -191,7 +191,7 @@ struct ckptdb_issue {
     const char *code;     /* "truncated", "vanished", ... */
     const char *path, *message;
     int64_t offset;         /* in the file; -1: none */
-    const char *checkpoint; /* its path; NULL: of no checkpoint */
+    const char *checkpoint; /* its path; NULL: no checkpoint's */
 };
 
 struct ckptdb_import_options {
@@ -227,7 +227,7 @@ struct ckptdb_import_report {
 enum ckptdb_status ckptdb_import(ckptdb *, const struct ckptdb_import_options *,
                                  struct ckptdb_import_report *, struct ckptdb_error *);
 
-/* CKPTDB_MISSING if an import would not find one of these paths: the error is of the first such. */
+/* CKPTDB_MISSING if an import would not find one of these paths: the error names the first. */
 enum ckptdb_status ckptdb_import_find(const char *const *paths, size_t count,
                                       struct ckptdb_error *);
 
@@ -242,8 +242,8 @@ enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_pl
 
 /* --- catalogs as files ----------------------------------------------------------------------- */
 
-/* Write a copy of the catalog to `path`: one state, whatever others write meanwhile, without the
- * room that what was dropped has left. It appears complete or not at all. CKPTDB_ARGUMENT: something is
+/* Write a copy of the catalog to `path`: one consistent state, whatever others write meanwhile, without the
+ * free space of dropped rows. It appears complete or not at all. CKPTDB_ARGUMENT: something is
  * at `path`, and not to be replaced (`force`), or it is this catalog. */
 enum ckptdb_status ckptdb_snapshot(ckptdb *, const char *path, bool force, struct ckptdb_error *);
 
@@ -262,7 +262,7 @@ struct ckptdb_joining {
     /* The catalogs are of another machine: its other paths, and its devices, are not this one's. /data/x becomes
      * file://HOST/data/x. NULL: of this machine. */
     const char *host;
-    /* A rule set or optimizer that differs from the one of its name here becomes NAME@CATALOG. */
+    /* A rule set or optimizer that differs from its namesake here becomes NAME@CATALOG. */
     bool keep_both;
     /* Called for each catalog that was left out: the others are still taken. NULL: nobody is told. */
     void (*failed)(void *context, const struct ckptdb_error *);
@@ -271,13 +271,13 @@ struct ckptdb_joining {
 
 struct ckptdb_joined {
     size_t size; /* of this struct */
-    /* Checkpoints: new here, or of a later import than what was here; others, whose hashes may have come. */
+    /* Checkpoints: new here, or imported later than the row here; others, which may have got hashes. */
     uint64_t added, changed, known;
     uint64_t kept;   /* rule sets and optimizers as NAME@CATALOG, now or by an earlier call */
     uint64_t failed; /* catalogs that were left out */
 };
 
-/* Take what other catalogs hold into this one: each whole, or not at all. They are only read; one of an older
+/* Add the contents of other catalogs to this one: each whole, or not at all. They are only read; one of an older
  * version is copied, and the copy brought up to date. The same checkpoint, by its path or by its files, is one, and
  * the later import counts. Returns the first error: CKPTDB_ARGUMENT: it is no catalog, of a version that cannot be
  * read, this one itself, or rule sets, optimizers or known classes differ, which the message names; CKPTDB_CORRUPT: it
@@ -290,7 +290,7 @@ enum ckptdb_status ckptdb_join(ckptdb *, const struct ckptdb_joining *, struct c
 /* The checkpoint that a person means: its name, an id, a path or its last components, a folder that
  * holds exactly one, RUN@STEP or RUN@latest, either with :ITEM, the end of a name, or a run, which is its
  * latest step. `ids` has room for `room` ids, at least 1. CKPTDB_OK: ids[0] is the checkpoint; *count (or
- * NULL) is 1, for a run the number of its checkpoints. CKPTDB_ARGUMENT: it names several, *count of them.
+ * NULL) is 1, for a run the number of its checkpoints. CKPTDB_ARGUMENT: it names several: *count.
  * CKPTDB_MISSING: it names none; `ids` then has the steps near the one asked for, as far as there is room,
  * and *count says how many there are. */
 enum ckptdb_status ckptdb_find(ckptdb *, const char *name, int64_t *ids, size_t room, size_t *count,
@@ -329,14 +329,14 @@ enum ckptdb_status ckptdb_tensor_open(ckptdb *, int64_t id, ckptdb_tensor **out,
 enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map, int64_t checkpoint,
                                              const char *new_name, ckptdb_tensor **out,
                                              struct ckptdb_error *);
-/* New names of a checkpoint's tensors: what the map (NULL: none) makes of them, and then renames
- * ([["REGEX", "TEMPLATE"], ...] as of an export; NULL: none). */
+/* New names of a checkpoint's tensors: by the map (NULL: none), then by renames
+ * ([["REGEX", "TEMPLATE"], ...], as an export takes them; NULL: none). */
 struct ckptdb_naming {
     size_t size; /* of this struct */
     int64_t checkpoint;
     const char *map, *renames;
 };
-/* The tensor that has this name then. CKPTDB_ARGUMENT: several have. */
+/* The tensor with this new name. CKPTDB_ARGUMENT: several have it. */
 enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *, const struct ckptdb_naming *,
                                               const char *new_name, ckptdb_tensor **out,
                                               struct ckptdb_error *);
@@ -350,7 +350,7 @@ const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *);
 enum ckptdb_status ckptdb_tensor_places(const ckptdb_tensor *, uint64_t most, char **json,
                                         struct ckptdb_error *);
 
-/* One per dimension: elements start, start + step, ... `count` of them; a step may be negative. */
+/* One per dimension: `count` elements start, start + step, ...; a step may be negative. */
 struct ckptdb_slice {
     uint64_t start, count;
     int64_t step;
@@ -450,8 +450,8 @@ const struct ckptdb_columns *ckptdb_checkpoint_columns(const ckptdb_checkpoint *
 
 /* Bytes [from, from + size) of the elements of the tensor at this position in the columns: what
  * ckptdb_read() gives for its own dtype, without looking anything up. For plain tensors alone, which are
- * one run of a file, without checksums; CKPTDB_ARGUMENT for others. Files stay open, 64 of them at most,
- * and each read looks whether its file has changed: CKPTDB_CHANGED. */
+ * one run of a file, without checksums; CKPTDB_ARGUMENT for others. At most 64 files stay open,
+ * and each read checks whether its file has changed: CKPTDB_CHANGED. */
 enum ckptdb_status ckptdb_checkpoint_read(ckptdb_checkpoint *, size_t tensor, uint64_t from,
                                           void *buffer, uint64_t size, struct ckptdb_error *);
 
@@ -506,17 +506,17 @@ enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_optio
  * NULL): how many checkpoints were verified before an interruption. */
 enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *, uint64_t *skipped,
                                  struct ckptdb_error *);
-/* Keeps a finding of the caller's own beside what ckptdb_verify() found, with the code `manifest`:
- * `file`, a list of sums, says something else of the tensor `name`. */
+/* Keeps a caller's own finding beside those of ckptdb_verify(), with the code `manifest`:
+ * `file`, a list of sums, has another sum for the tensor `name`. */
 enum ckptdb_status ckptdb_found(ckptdb *, int64_t checkpoint, const char *name, const char *file,
                                 const char *message, struct ckptdb_error *);
-/* Passes the SHA-256 of each tensor of one checkpoint that has bytes to `sum`, in the file's order; keeps
+/* Passes the SHA-256 of each tensor with bytes of one checkpoint to `sum`, in the file's order; keeps
  * nothing. */
 enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *, bool *all,
                                  struct ckptdb_error *);
 
-/* Who is told how much of two tensors the SQL function tensor_distance(a, b, dtype, reading) has read:
- * bound by sqlite3_bind_pointer() as a "ckptdb_reading". Bytes of both, and since it was last told. */
+/* Called with how much of two tensors the SQL function tensor_distance(a, b, dtype, reading) has read:
+ * bound by sqlite3_bind_pointer() as a "ckptdb_reading". Bytes of both together, since the last call. */
 struct ckptdb_reading {
     void (*read)(void *context, uint64_t bytes);
     void *context;
@@ -550,7 +550,7 @@ enum ckptdb_status ckptdb_map(ckptdb *, const struct ckptdb_map_options *, struc
 enum ckptdb_dialect_kind {
     CKPTDB_DIALECT_UNKNOWN, /* this library does not run it */
     CKPTDB_TRANSLATES,      /* give its tensors other names */
-    CKPTDB_CONVERTS,        /* make others of them, too: transposed, stacked, cut */
+    CKPTDB_CONVERTS,        /* make other tensors, too: transposed, stacked, cut */
     CKPTDB_ASSIGNS,         /* fill the names of a target */
 };
 enum ckptdb_dialect_kind ckptdb_dialect(const char *name);
@@ -639,7 +639,7 @@ struct ckptdb_export_options {
     /* "safetensors", "npz", ... (ckptdb_formats()); NULL: as the path ends */
     const char *format;
     const char *dtype; /* a floating-point one leaves integers alone; NULL: as stored */
-    bool partial;      /* of a damaged checkpoint, what is there */
+    bool partial;      /* export what is whole of a damaged checkpoint */
     bool force;        /* replace what is there */
     bool no_sync;      /* do not wait until all is on the disk */
     bool dry_run;      /* check everything, write nothing */
@@ -691,7 +691,7 @@ struct ckptdb_format {
 };
 
 /* Whether there is such a dtype, by its name in the catalog or another that programs have for it, such as
- * "bf16", "F32", "torch.half" or "<f4", which wherever a dtype is asked for is as good. *nearest (or NULL)
+ * "bf16", "F32", "torch.half" or "<f4", accepted wherever a dtype is. *nearest (or NULL)
  * is set to its name in the catalog; if it is unknown, to one that may be meant, or to NULL. */
 bool ckptdb_dtype(const char *name, const char **nearest);
 

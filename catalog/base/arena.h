@@ -12,7 +12,7 @@
  *
  * After a failure copies are "" and pushed elements are scratch: both may be written and
  * read, neither means anything. Only what has any size (arena_room(), arena_alloc(), arena_array())
- * answers NULL, which its caller checks. An arena without `err` is for callers that report nothing: there
+ * returns NULL, which its caller checks. An arena without `err` is for callers that report nothing: there
  * copies are NULL, too, and PUSH is not used.
  *
  * Not for more than one thread at a time. With ARENA_DEBUG (the sanitizer builds) every block is its

@@ -62,7 +62,7 @@ enum status error_code(struct error *err, const char *code);
  * file. */
 bool status_passes(enum status status);
 
-/* How often memory or reading has failed in this thread, and the last such error (NULL: none), even
+/* How often allocating or reading has failed in this thread, and the last such error (NULL: none), even
  * if a caller ignored it: code that ignores errors may have taken one of these for an absence. */
 unsigned long error_troubles(const struct error **last);
 /* Count a failed allocation, for functions that only return NULL. */

@@ -13,7 +13,7 @@
  * RFC 8259 and nothing more: no comments, no NaN (unless asked for), no trailing comma, no byte
  * order mark, no lone surrogate, no bytes that are not UTF-8. Fails once and stays failed: after an
  * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may repeat:
- * who minds keeps a strmap of them.
+ * a caller that minds keeps a strmap.
  */
 #pragma once
 

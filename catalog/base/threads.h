@@ -21,8 +21,8 @@ struct threads *threads_start(unsigned count, void (*run)(void *), void *argumen
 /* Wait for all and free. Takes NULL. */
 void threads_join(struct threads *);
 
-/* What asks a thread to stop, for those who wait long and do not know for whom: a request to another machine. Threads
- * that threads_start() starts have their starter's. */
+/* What asks a thread to stop, for long waits deep inside a call (a request to another machine). Threads
+ * that threads_start() starts inherit it. */
 struct stopping {
     bool (*stop)(void *context); /* NULL: nobody */
     void *context;
@@ -77,7 +77,7 @@ struct team;
 
 struct team_job {
     uint64_t count;   /* pieces */
-    unsigned most;    /* runs of them at once, at least 1 and at most THREADS_MAX */
+    unsigned most;    /* runs at once, at least 1 and at most THREADS_MAX */
     uint64_t at_once; /* pieces that are given out together; 0: one */
     /* Do pieces [from, to). `desk` is a number below the job's `most` that no other run has at the
      * same time: an index for buffers. False: begin no more pieces of this job. */

@@ -14,7 +14,7 @@
 #define WINDOW       UINT64_C(256)
 #define WINDOW_BYTES (UINT64_C(32) << 20)
 /* The taker needs a core, too. When PLENTY things wait for it, only as many makers go on as
- * there are cores beside its own; when no more than FEW are left, all of them do. */
+ * there are cores beside its own; when no more than FEW are left, all do. */
 #define PLENTY (WINDOW / 8)
 #define FEW    (WINDOW / 16)
 /* One more slot for each thread: when stopped, a thread may put one thing beyond the window. */

@@ -39,12 +39,12 @@ struct desk {
 
 struct comparing {
     struct side a, b;
-    bool integers; /* one of them of 64 bits; all else is compared as float64 */
+    bool integers; /* integers, one side 64 bits wide; all else is compared as float64 */
     uint64_t elements;
     uint64_t at; /* the first element of this round */
     struct piece *pieces;
     struct desk *desks;
-    /* That compare, the caller's among them; before compare_open() those allowed, 0: one per core */
+    /* Threads that compare, the caller's included; before compare_open() how many may, 0: one per core */
     unsigned threads;
 };
 

@@ -2,8 +2,8 @@
  * compare.h - how far apart the values of two tensors of one shape are, in one pass over both.
  *
  * Integers are compared as such, quantised ones (qint8) as they are stored; other values, and
- * integers with floats, as float64. NaN at the same place in both is no difference; NaN in only one
- * of them is, and is counted, but left out of the sums. Block types are dequantised. Large tensors
+ * integers with floats, as float64. NaN at the same place in both is no difference; NaN on one side
+ * is one: it is counted, but left out of the sums. Block types are dequantised. Large tensors
  * are compared on all cores; sums are added in an order that depends neither on the number of
  * threads nor on the processor.
  */
@@ -19,13 +19,13 @@ struct comparison {
     double delta_l2;  /* the norm of b - a */
     double cosine;    /* NaN where a norm is 0 */
     uint64_t unequal; /* elements that differ */
-    uint64_t nans;    /* elements that are NaN in only one of them */
+    uint64_t nans;    /* elements that are NaN on one side only */
     struct loss lost; /* lost by the cast of a */
     /* Where shapes differ in the first dimension alone: the rows that both have, which were compared; else 0 */
     uint64_t rows;
 };
 
-/* Called on the caller's thread now and then, with the bytes of both tensors that have been compared
+/* Called on the caller's thread now and then, with the bytes of both tensors compared
  * since the last call. */
 struct compare_watch {
     void *context;

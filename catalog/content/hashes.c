@@ -249,7 +249,7 @@ static void compute(const struct content_work *w, int64_t checkpoint, bool *comp
                     struct error *err)
 {
     static const char put[] = "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)";
-    /* No SELECT of rows: before a trigger it would make a table of them. */
+    /* No SELECT of rows: with a trigger, SQLite would copy them into a table first. */
     static const char link[] = "INSERT OR REPLACE INTO _tensor_hashes"
                                " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))";
     struct run run = {.work = w,

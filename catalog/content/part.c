@@ -27,7 +27,7 @@ static void part_read_bytes(const struct sweep_part *t, struct reader *r, uint8_
     }
 }
 
-/* --- what is made of them ------------------------------------------------------------------- */
+/* --- what is computed ------------------------------------------------------------------------ */
 
 static void hash_bytes(void *blocks, struct bytes b)
 {

@@ -46,8 +46,8 @@ bool sweep_is_void(const struct stored_tensor *t, struct error *err)
         !mul_u64(chunk, grid_value_total(t->grid), &inside) || inside > t->elements / VOID_RATIO)
         return false;
     error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
-              "it has %llu elements, of which chunks hold %llu: it is not read for the rest",
-              (unsigned long long)t->elements, (unsigned long long)inside);
+              "chunks hold only %llu of its %llu elements: a tensor this empty is not read",
+              (unsigned long long)inside, (unsigned long long)t->elements);
     return true;
 }
 

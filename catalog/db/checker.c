@@ -12,7 +12,7 @@ static const char find_checks[] =
 
 #define OF_GROUP " FROM main._layout_tensors WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 
-/* Who reads a whole checkpoint does not read where its tensors are. */
+/* A reader of a whole checkpoint does not need its tensors' places. */
 #define WHOLE_COLUMNS 5
 static const char find_whole[] = "SELECT id, name, dtype, shape, elements, nbytes" OF_GROUP;
 static const char find_rows[] =
@@ -132,7 +132,7 @@ enum status checker_look(struct checker *k, int64_t checkpoint, uint32_t first, 
     if (whole ? known->whole : from == to && is_done(known, from))
         return err->status;
     if (!k->find && sqlite3_prepare_v2(k->db, find_checks, -1, &k->find, NULL) != SQLITE_OK)
-        return err->status; /* no table of them: earlier programs alone wrote the catalog */
+        return err->status; /* no such table: only earlier programs wrote the catalog */
     sqlite3_bind_int64(k->find, 1, checkpoint);
     if (db_row(k->find, NULL, err))
         check_groups(k, known, from, to, whole, err);

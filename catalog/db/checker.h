@@ -1,6 +1,6 @@
 /*
  * checker.h - whether rows of _layout_tensors are what was written (catalog/data/model/checks.h), for
- * who reads them one by one, or all by SQL. The virtual tables check the blocks that they load.
+ * callers that read them one by one, or all by SQL. The virtual tables check the blocks that they load.
  */
 #pragma once
 

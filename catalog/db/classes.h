@@ -1,5 +1,5 @@
 /*
- * classes.h - the table `known_class`: what classes and functions that a pickle names are taken for.
+ * classes.h - the table `known_class`: whether a class or function named by a pickle is safe or dangerous.
  * Read-only once loaded: any number of threads may ask.
  */
 #pragma once
@@ -14,17 +14,17 @@ struct classes;
 
 enum class_verdict { CLASS_UNKNOWN, CLASS_SAFE, CLASS_DANGEROUS };
 
-/* Of a catalog that has no such table yet: nothing is known. NULL: it could not be read. */
+/* A catalog without this table knows nothing. NULL: it could not be read. */
 struct classes *classes_load(struct sqlite3 *, struct error *err);
 void classes_free(struct classes *);
 
-/* What a name is taken for, whose first `module_len` bytes are its module; *why is the row's, or
+/* The verdict on a name whose first `module_len` bytes are its module; *why is the row's, or
  * "". `classes` NULL: nothing is known. A name may reach a module through another
  * ("torch.serialization", "os.system"): that is as dangerous as the plain one. */
 enum class_verdict classes_judge(const struct classes *, const char *name, size_t len,
                                  size_t module_len, const char **why);
 
-/* A digest of all rows: what was read with others has to be read anew. */
+/* A digest of all rows: files read under other rows have to be read anew. */
 uint64_t classes_digest(const struct classes *);
 
 /* Put the shipped rows into a catalog that has none or another program's; what a user wrote or

@@ -110,8 +110,8 @@ static void db_fill(sqlite3 *db, const char *first, bool scratch, struct error *
         rules_install(db, err);
 }
 
-/* Drop all views and triggers that the schema files create. (For DROP VIEW IF EXISTS a function of that
- * name is a table, which it refuses to drop.) */
+/* Drop all views and triggers that the schema files create. (DROP VIEW IF EXISTS takes a function of the same
+ * name for a table and fails.) */
 static void drop_views(sqlite3 *db, struct error *err)
 {
     for (struct schema_object o = {0}; err->status == OK && schema_next(&o);) {

@@ -17,8 +17,8 @@ enum db_mode {
     DB_WRITE, /* must exist; is upgraded, and missing indexes are built */
     DB_USE,   /* for writing, must exist; is upgraded. Indexes that an interrupted first import left
                   out wait for db_build_indexes(), so that a statement starts at once. */
-    DB_CREATE,  /* as DB_USE; created if it does not exist */
-    DB_SCRATCH, /* a new one of this connection alone, of checkpoints and tensors only: without maps
+    DB_CREATE, /* as DB_USE; created if it does not exist */
+    DB_SCRATCH, /* a new one for this connection alone, with checkpoints and tensors only: without maps
                    and optimizers, which take longer to make than all else */
 };
 
@@ -33,7 +33,7 @@ struct db_wait {
 };
 
 /* Open a catalog. `functions` registers the SQL functions that its views need, and returns an
- * SQLite code; catalog/sql/open.h registers all of them. `wait` is only for the opening; NULL:
+ * SQLite code; catalog/sql/open.h registers all. `wait` is only for the opening; NULL:
  * wait up to DB_BUSY_MS, as statements do. ERR_BUSY: it gave up; ERR_INTERRUPTED: it stopped.
  * ERR_ARGUMENT: the database is no catalog (it is left as it is), or of a version that is too new
  * or too old, or lacks tables;
@@ -57,7 +57,7 @@ enum status db_build_indexes(sqlite3 *, struct error *err);
 enum status db_repair(sqlite3 *, struct error *err);
 
 /*
- * Everything the reader needs of one tensor, in `arena`. ERR_ARGUMENT when there is no such
+ * Everything the reader needs about one tensor, in `arena`. ERR_ARGUMENT when there is no such
  * id. Statements are prepared at first use and kept with the lookup.
  */
 struct lookup;

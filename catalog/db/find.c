@@ -33,7 +33,7 @@
 #define NAMED_BY(column) "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
 
 /* One of several checkpoints of a step: its items have names; others are meant by their file names.
- * Without a name it is the item "model", or what is no item, if the step has one. */
+ * Without a name it is the item "model", or a row that is no item, if the step has one. */
 #define IS_MAIN(t) "coalesce(" t ".item, 'model') = 'model'"
 #define HAS_ITEM(t)                                                                                \
     "CASE WHEN ?2 IS NOT NULL"                                                                     \
@@ -78,7 +78,7 @@ struct search {
     int64_t *ids; /* the caller's array for the first `room` ids */
     size_t room, count;
     int steps; /* different steps, if all rows are of one run; else 0 */
-    int mains; /* rows that a step's name alone would mean; the last of them */
+    int mains; /* rows that a step's name alone would mean; the last one */
     int64_t main;
     char *run; /* that run's path */
     struct error *err;
@@ -279,9 +279,8 @@ static bool search_refused(struct search *s, const char *path)
     sqlite3_stmt *row = path ? db_query(s->db, s->err, refused_at, "s", path) : NULL;
     sqlite3_stmt *passed = path ? db_query(s->db, s->err, passed_at, "s", path) : NULL;
     if (row && db_row(row, NULL, s->err))
-        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
-                  "%s is no checkpoint; what import said of it: %s: %s", s->name,
-                  (const char *)sqlite3_column_text(row, 0),
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "%s is no checkpoint; import said: %s: %s",
+                  s->name, (const char *)sqlite3_column_text(row, 0),
                   (const char *)sqlite3_column_text(row, 1));
     else if (passed && s->err->status == OK && db_row(passed, NULL, s->err))
         error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,

@@ -12,6 +12,6 @@
 enum status find_checkpoint(sqlite3 *, const char *name, int64_t *ids, size_t room, size_t *count,
                             struct error *err);
 
-/* The same where one is wanted and nobody can be asked: *why is what is wrong in one line, with the
+/* The same where exactly one is wanted: *why says in one line what is wrong, with the
  * candidates or the nearest names. */
 enum status find_one(sqlite3 *, const char *name, int64_t *id, struct text *why, struct error *err);

@@ -349,7 +349,7 @@ static void make_name(struct labelling *l, struct labelled *c)
     text_release(&t);
 }
 
-/* Mark all checkpoints that share a name; of a step, what is no item keeps it. Returns whether any do. */
+/* Mark all checkpoints that share a name; in a step, a row that is no item keeps it. Returns whether any do. */
 static bool find_taken(struct labelling *l)
 {
     struct strmap names = {.err = l->err};

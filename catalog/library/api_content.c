@@ -253,7 +253,8 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, NULL);
     if (o.count != 1)
-        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "a manifest is of one checkpoint: name it");
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "a manifest belongs to one checkpoint: name it");
     else
         content_sha256(&work, o.checkpoints[0], give_sum, &complete, &err);
     if (o.count == 1)

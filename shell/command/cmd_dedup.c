@@ -41,7 +41,7 @@ static const struct {
      "SELECT sum(nbytes) AS wasted, sum(tensors) AS tensors, count(*) AS checkpoints, run FROM waste"
      " WHERE (?2 OR checkpoint_id IN (SELECT value FROM json_each(?1)))"
      " GROUP BY run ORDER BY 1 DESC, run"},
-    /* From the side of the one that was asked for; of two, from that which was catalogued first. */
+    /* From the side of the checkpoint asked for; between two of these, from the one catalogued first. */
     {"pair",
      "SELECT s.content_nbytes AS nbytes, s.tensors, s.other_tensors, s.checkpoint, s.other"
      " FROM json_each(?1) j CROSS JOIN shared s ON s.checkpoint_id = j.value"
@@ -49,7 +49,7 @@ static const struct {
      " ORDER BY 1 DESC, s.checkpoint, s.other"},
 };
 
-/* Groups with all of their tensors as a list, for programs. */
+/* Groups with their tensors as a list, for programs. */
 static const char groups_json_sql[] =
     "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
     " (SELECT json_group_array(json_object('checkpoint', c.name, 'name', tensor_name(j.value),"
@@ -211,15 +211,15 @@ const struct command command_dedup = {
             "is stored, and how many bytes all places but one take. Hard links, symbolic\n"
             "links to one file, and tied tensors share a place. Only tensors that could be\n"
             "equal are read: they have the same size, and, if all of that size have a stored\n"
-            "checksum (torch, TensorFlow), the same checksum. What is already hashed is\n"
-            "not read again. Without CHECKPOINT, all checkpoints. For people, groups that\n"
+            "checksum (torch, TensorFlow), the same checksum. Tensors that are hashed already\n"
+            "are not read again. Without CHECKPOINT, all checkpoints. For people, groups that\n"
             "differ in the layer alone are one row: layers.{0..31}.norm.weight, of 32 tensors.\n"
             "\n"
             "--by checkpoint and --by run say whose copies they are; the place that was\n"
             "imported first is the original. --by pair says how much each two checkpoints\n"
             "share, such as fine-tunes of the same base: a pair has one line, with the bytes\n"
-            "that both have, those that one has several times counted once, and how many\n"
-            "tensors of either hold them. Name a CHECKPOINT where all of them have more than\n"
+            "that both have (repeated tensors count once), and how many tensors of each\n"
+            "hold them. Name a CHECKPOINT if the catalog has more than\n"
             "100 million pairs of equal tensors.\n"
             "\n"
             "  ckptdb dedup\n"

@@ -77,7 +77,7 @@ static const char values_sql[] =
          " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal,"
          " distance ->> '$.rows' AS rows" FROM_ROWS;
 
-/* That a map is idle is looked at only where no pair shows the opposite. */
+/* Whether a map changes nothing is asked only if no pair shows that it does. */
 static const char renamed_sql[] = "SELECT EXISTS (SELECT 1 FROM temp.difference"
                                   " WHERE name_a <> name_b AND status <> 'renamed')";
 
@@ -301,7 +301,7 @@ static int hash_both(struct session *s, const struct comparing *how)
     return status == STATUS_FINE || status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
 }
 
-/* Settle what is compared with what, and how. False: it was told why that cannot be. */
+/* Settle what is compared with what, and how. False after saying why that is impossible. */
 static bool settle(struct session *s, const struct args *args, struct comparing *how)
 {
     if (!way_of_showing(s, args) || !hash_jobs(args->value[JOBS], &how->threads) ||
@@ -364,12 +364,12 @@ const struct command command_diff = {
     .summary = "compare two checkpoints",
     .help =
         "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
-        "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
+        "(hashes are kept, so the next time nothing is read); with --values, how far apart\n"
         "the contents are:\n"
         "the largest absolute difference, the norm of b - a divided by a's norm, the\n"
         "cosine. Where shapes differ in the first dimension alone, as where a vocabulary grew,\n"
-        "the rows that both have are compared: the column `rows` says how many these are.\n"
-        "What is the same is only counted. On a terminal, or with --tree, modules\n"
+        "only the rows that both have are compared: the column `rows` says how many.\n"
+        "Equal tensors are only counted. On a terminal, or with --tree, modules\n"
         "with the same differences share a line (layers.{0..31}), and what differs most\n"
         "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
         "after the cast, and the loss is reported. If one side is a skeleton (names\n"
@@ -377,8 +377,8 @@ const struct command command_diff = {
         "and B may be steps of a run. The exit status is 0 (the same), 1 (different, or with\n"
         "--values not all compared) or 2 (trouble).\n"
         "\n"
-        "If B is an adapter (LoRA), and A is none, the rows are the tensors of A that it\n"
-        "changes: delta_l2 is the norm of the change, rel that divided by the tensor's norm\n"
+        "If B is an adapter (LoRA) and A is not, the rows are the tensors of A that it\n"
+        "changes: delta_l2 is the norm of the change, rel is delta_l2 / the tensor's norm\n"
         "(view `adapter`; `export A OUT --merge B` writes the sum).\n"
         "\n"
         "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"

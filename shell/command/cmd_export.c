@@ -11,19 +11,18 @@ static const struct option_spec options[] = {
     {"--format", "F", "one that `formats` lists (default: by OUT's suffix)"},
     {"--names", "REGEX", "only tensors whose (old) name this matches, as Python's re.search does"},
     {"--where", "SQL",
-     "only tensors for which this is true: an expression over the columns of `tensor`"},
+     "only tensors for which this expression over the columns of `tensor` is true"},
     {"--map", "RULESET", "give them the names and dtypes that a map says"},
     {"--target", "CHECKPOINT", "the model to fill (assignment maps)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     RENAME_OPTION(" (after --map)"),
     PREFIX_OPTION,
-    {"--all", "GLOB", "every checkpoint that it means, each into one output in the folder OUT"},
-    {"--prefer", "first|last",
-     "of names that meet when checkpoints are joined, which one's tensor"},
+    {"--all", "GLOB", "every checkpoint that GLOB matches, each into one output in the folder OUT"},
+    {"--prefer", "first|last", "whose tensor to take where joined checkpoints share a name"},
     {"--merge", "ADAPTER[:FACTOR]", "merge a LoRA adapter into it, FACTOR times (default: 1)"},
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
     {"--sql", "SELECT", "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
-    {"--partial", NULL, "export what is there of an incomplete or damaged checkpoint"},
+    {"--partial", NULL, "export what is whole in an incomplete or damaged checkpoint"},
     {"--shard-size", "N", "write files of at most N bytes (5GB, 500MiB) and an index"},
     {"--force", NULL, "replace what is there"},
     {"--option", "OPTION=VALUE", "an option of the format; `ckptdb formats` lists them"},
@@ -230,17 +229,17 @@ const struct command command_export = {
     .help =
         "The suffix of OUT decides the format: .safetensors, .pt, .pth, .ckpt and .bin\n"
         "(PyTorch), .gguf, .npz, .npy (one tensor), .h5 and .hdf5, .msgpack (Flax), .zarr\n"
-        "(a folder, version 2), .index (TensorFlow, whose prefix stands before it). --format\n"
-        "names any, also dcp, tf, t5x, orbax and zarr3, whatever OUT is called.\n"
+        "(a folder, version 2), .index (TensorFlow; the prefix is what precedes it). --format\n"
+        "names any format, also dcp, tf, t5x, orbax and zarr3, whatever OUT is called.\n"
         "Everything is checked before the first byte is written: two tensors of the same\n"
         "name, a name that no rule matches, a file that changed since it was indexed, a\n"
         "dtype that the format does not have. OUT appears complete or not at all.\n"
         "\n"
-        "Several CHECKPOINTs are joined in one output; each is selected, mapped and renamed for\n"
-        "itself. Names that meet are an error, unless --prefer says whose tensor is taken.\n"
+        "Several CHECKPOINTs are joined in one output; each is selected, mapped and renamed by\n"
+        "itself. Equal names are an error, unless --prefer says whose tensor is taken.\n"
         "--all GLOB writes each checkpoint that `ls GLOB` would list into the folder OUT, which\n"
-        "is made: its name, and --format's suffix where the name has none. A '/' in a name is a\n"
-        "folder there. What fails is said, the rest goes on, and the exit status is 1.\n"
+        "is made. Each is called by its name, plus --format's suffix if it has none; a '/' makes a\n"
+        "folder. A failure is reported, the rest goes on, and the exit status is 1.\n"
         "\n"
         "An incomplete or damaged checkpoint is refused. With --partial, what is whole in it\n"
         "is exported, such as the tensors before the place where a file was cut short, and\n"
@@ -248,17 +247,17 @@ const struct command command_export = {
         "\n"
         "--names and --where look at the names and columns of the source, with a map too;\n"
         "of tensors that a map joins, they must choose all or none.\n"
-        "--rename and --prefix change the names that a map, or nothing, has made of them, in\n"
-        "the order in which they are given: in REGEX \\= is an equals sign, NEW has \\1\n"
+        "--rename and --prefix change names after the map (if there is one), in\n"
+        "the order given: in REGEX \\= is an equals sign, NEW has \\1\n"
         "and \\g<name> for groups.\n"
         "--dtype float32, bfloat16, ... converts floating-point tensors and leaves\n"
         "integers and bools as they are, as T5X and PyTorch do; if only integers are\n"
         "selected, they are converted. Any other dtype applies to everything selected.\n"
         "--merge adds what a LoRA adapter (peft, kohya, diffusers) changes, FACTOR times, as\n"
-        "peft's merge_and_unload() does in float32, rounded once; in the order given. What does\n"
+        "peft's merge_and_unload() does in float32, rounded once, in the order given. What does\n"
         "not fit, or cannot be merged, is refused by name.\n"
         "--option quantize=TYPE[:REGEX] (GGUF; several times) quantises the tensors whose new\n"
-        "names the REGEX matches, or without one all others of whole blocks and two or more\n"
+        "names match REGEX; without one, all others with whole blocks and two or more\n"
         "dimensions, to the bytes of ggml's reference quantisers; vectors become float32.\n"
         "Numbers that a conversion makes infinite, zero or NaN are counted; --dry-run\n"
         "reads the tensors to count them.\n"

@@ -34,7 +34,7 @@ static int forget_run(struct session *s, const struct args *args)
 {
     bool dry = args->value[0] != NULL;
     struct ckptdb_error err;
-    s->unheld.taken = false; /* what is not catalogued cannot be forgotten */
+    s->unheld.taken = false; /* only what is catalogued can be forgotten */
     if (!dry && !must_write(s, "forget"))
         return STATUS_TROUBLE;
     size_t count;

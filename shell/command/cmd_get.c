@@ -14,7 +14,7 @@
 
 static const struct option_spec options[] = {
     {"--slice", "S", "a part, as NumPy writes it: '0, :, -3:, ::2' or '..., 1'"},
-    {"--map", "RULESET", "NAME is a name that this rule set gives (translations, conversions)"},
+    {"--map", "RULESET", "NAME is a new name, made by this rule set (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     RENAME_OPTION(" (after --map): NAME is the new one"),
     PREFIX_OPTION,
@@ -164,7 +164,7 @@ static bool see_format(void *context, const struct ckptdb_format *f)
     return !s->exported;
 }
 
-/* The format by --format, or else by the suffix of -o FILE (NULL:
+/* The format given by --format, else by the suffix of -o FILE (NULL:
  * standard output), or else, where there is none, text. */
 static const struct format *find_format(const char *name, const char *path)
 {
@@ -187,7 +187,7 @@ static const struct format *find_format(const char *name, const char *path)
         complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy and .raw",
                  path);
     else
-        complain("-o %s: a suffix that says nothing: --format text, json, csv, npy or raw", path);
+        complain("-o %s: the suffix names no format: --format text, json, csv, npy or raw", path);
     return NULL;
 }
 
@@ -286,7 +286,7 @@ static int get_run(struct session *s, const struct args *args)
     if (good && args_option(&command_get, args, "--set") && !map)
         complain("--set: only with --map");
     else if (good && map && args->count < 2)
-        complain("--map %s: NAME is missing: one of those that the map makes", map);
+        complain("--map %s: NAME is missing: a name that the map makes", map);
     else if (good && renames.len && args->count < 2)
         complain("--rename and --prefix: NAME is missing: the new one");
     else if (good)
@@ -304,14 +304,14 @@ const struct command command_get = {
         "CHECKPOINT [NAME] [--map RULESET] [--rename REGEX=NEW] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help = "NAME may be left out if the checkpoint has only one tensor. Without --format the\n"
-            "suffix of FILE decides: .txt, .json, .csv, .npy, .raw; none is text.\n"
+            "suffix of FILE decides: .txt, .json, .csv, .npy, .raw; without a suffix, text.\n"
             "\n"
             "text looks as NumPy prints it; on a terminal, tensors of more than 1000 elements\n"
             "are abbreviated. json is nested lists, in which NaN and infinities are null. csv\n"
             "has one line for each row of the last dimension. raw is C order, little-endian.\n"
             "Block types are dequantised. Of a file that was cut short, tensors that are whole\n"
             "can be read. Checksums stored in the file are verified.\n"
-            "A dtype may also be called as other programs do: bf16, F32, torch.half, <f4.\n"
+            "A dtype may also have another program's name: bf16, F32, torch.half, <f4.\n"
             "\n"
             "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
             "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o scale.npy\n"

@@ -141,7 +141,7 @@ static const struct option_spec options[] = {
     [SHA256] = {"--sha256", NULL,
                 "print the SHA-256 of each tensor of one checkpoint; keep nothing"},
     [MANIFEST] = {"--manifest", "FILE", "write this manifest to FILE"},
-    [AGAIN] = {"--again", NULL, "also compute what is known"},
+    [AGAIN] = {"--again", NULL, "compute known hashes, too"},
     [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
@@ -194,7 +194,7 @@ const struct command command_hash = {
         "where it stopped. If the catalog cannot be written, nothing is kept, and a\n"
         "message says so. Without CHECKPOINT, all checkpoints are hashed.\n"
         "\n"
-        "The hash finds copies; it proves nothing against somebody who means to deceive.\n"
+        "The hash finds copies; it is no protection against deliberate forgery.\n"
         "For that, --sha256 prints a manifest of one checkpoint, as sha256sum does.\n"
         "\n"
         "  ckptdb hash model.safetensors\n"

@@ -35,7 +35,7 @@ const struct command command_help = {
     .name = "help",
     .args = "[COMMAND [VERB]]",
     .summary = "say what a command does",
-    .help = "Without COMMAND it lists all of them.\n"
+    .help = "Without COMMAND it lists all commands.\n"
             "\n"
             "  ckptdb help import\n"
             "  ckptdb help map load\n"

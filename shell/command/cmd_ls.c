@@ -79,7 +79,7 @@ static bool ls_named(struct session *s, const char *word, struct text *ids)
     return text_addc(ids, ']');
 }
 
-/* A checkpoint without its layout or its name is in no view: that is not told apart from there being none. False
+/* A checkpoint without its layout or its name is in no view, as if there were none. False
  * after saying so. */
 static bool ls_whole(struct session *s)
 {
@@ -140,13 +140,14 @@ const struct command command_ls = {
     .name = "ls",
     .args = "[GLOB] [--sort COLUMN] [--columns LIST]",
     .summary = "list checkpoints",
-    .help = "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
-            "any text, also with '/', ? is one character, [a-c] is one of these. A path ('.'\n"
-            "too) lists what is in it, RUN@latest one. A narrow terminal shows fewer columns.\n"
-            "\n"
-            "  ckptdb ls 't5_*'\n"
-            "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"
-            "  ckptdb --json ls '*.safetensors'",
+    .help =
+        "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
+        "any text, also with '/', ? one character, [a-c] one of these. A path ('.'\n"
+        "too) lists what is in it; RUN@latest lists one. A narrow terminal shows fewer columns.\n"
+        "\n"
+        "  ckptdb ls 't5_*'\n"
+        "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"
+        "  ckptdb --json ls '*.safetensors'",
     .options = options,
     .max_args = 1,
     .catalog = CATALOG_READ,

@@ -13,7 +13,7 @@ static const struct option_spec options[] = {
     [FORMAT] = {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
     [NAME] = {"--name", "RULESET", "infer: keep the rules as this set"},
     [OUT] = {"-o", "FILE", "infer: write the rules to FILE, for map load"},
-    [NAMES] = {"--names", NULL, "check: a line for every name that is concerned"},
+    [NAMES] = {"--names", NULL, "check: a line for every name concerned"},
     [JOBS] = {"--jobs", "N", "infer: number of threads (default: one per core)"},
     {0},
 };
@@ -61,7 +61,7 @@ static int map_show(struct session *s, const struct args *args)
                         "s", args->operand[1]);
 }
 
-/* In place of any set of that name; nothing changes if the file is refused. */
+/* Replaces a set with this name; nothing changes if the file is refused. */
 static int map_load(struct session *s, const struct args *args)
 {
     const char *name = args->operand[1], *path = args->operand[2];
@@ -88,7 +88,7 @@ static int map_load(struct session *s, const struct args *args)
     return status;
 }
 
-/* Print the rows; then the query `bad` tells whether one of them makes the status 1. */
+/* Print the rows; then the query `bad` tells whether a row makes the status 1. */
 static int run_query(struct session *s, const char *rows, const char *bad, const char *name,
                      int64_t checkpoint, int64_t target)
 {
@@ -263,7 +263,7 @@ const struct command command_map = {
             "| run RULESET CHECKPOINT | check RULESET CHECKPOINT [--names]\n"
             "| why CHECKPOINT NAME [--map RULESET] | infer CHECKPOINT CHECKPOINT | delete RULESET",
     .summary = "rename the tensors of checkpoints by rules",
-    .help = "load reads a rule set from a file and replaces the one of that name: SQL, JSON,\n"
+    .help = "load reads a rule set from a file and replaces one with the same name: SQL, JSON,\n"
             "a gin file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
             "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
             "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
@@ -275,7 +275,7 @@ const struct command command_map = {
             "check looks for probable mistakes: names that no rule matches, collisions, rules\n"
             "that decide nothing, shapes that the model does not have, patterns that match\n"
             "inside a name. Its exit status is 1 unless it finds only notes. --names lists\n"
-            "every name that a finding is about, a line each.\n"
+            "every name that a finding is about, one per line.\n"
             "why says which rule and which bytes made a tensor, or, if nothing makes it,\n"
             "which names are similar.\n"
             "infer finds the rules that turn A into B: first by equal contents (also\n"

@@ -12,8 +12,8 @@
 static const struct option_spec options[] = {
     {"--relocate", "OLD=NEW", "paths below OLD there are below NEW here (repeatable)"},
     {"--host", "NAME",
-     "the catalogs are of another machine: its other paths become file://NAME/..."},
-    {"--keep-both", NULL, "keep a rule set that differs from the one here as NAME@CATALOG"},
+     "the catalogs come from another machine: its other paths become file://NAME/..."},
+    {"--keep-both", NULL, "keep a rule set that differs from this catalog's as NAME@CATALOG"},
     {NULL, NULL, NULL},
 };
 enum { RELOCATE, HOST, KEEP_BOTH };
@@ -65,7 +65,7 @@ static int merge_all(struct session *s, const struct ckptdb_joining *o)
     complain("%" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " known", r.added, r.changed,
              r.known);
     if (r.kept)
-        complain("%" PRIu64 " kept as NAME@CATALOG: they differ from what has their name here",
+        complain("%" PRIu64 " kept as NAME@CATALOG: they differ from those of the same name here",
                  r.kept);
     if (err.status == CKPTDB_INTERRUPTED)
         complain("interrupted: the catalogs that are counted here were taken");
@@ -109,30 +109,31 @@ static int merge_run(struct session *s, const struct args *args)
 const struct command command_merge = {
     .name = "merge",
     .args = "CATALOG...",
-    .summary = "take what other catalogs hold into this one",
-    .help = "Checkpoints with their issues, facts, hashes, statistics and findings of verify come\n"
-            "over, and rule sets, optimizers and known classes of the user. The same checkpoint\n"
-            "(by its path, or because its files are the same) is one: the later import counts,\n"
-            "and what is known of its contents is kept where size, time, inode and device of its\n"
-            "files are the same. Each catalog comes whole or not at all, one after the other;\n"
-            "merging it again changes nothing. CATALOG is only read, also while others write it;\n"
-            "one of an older version is brought up to date in a copy. A missing catalog is made.\n"
-            "\n"
-            "Without --host, paths are taken for paths of this machine. With it, /data/x is\n"
-            "file://NAME/data/x here, so that /data/x of two machines are two checkpoints, and\n"
-            "equal numbers of devices and inodes mean nothing; `relocate file://NAME/data\n"
-            "/mnt/NAME` follows them to where they can be read. --relocate comes first: paths\n"
-            "below OLD are below NEW here, on this machine, whatever --host says, and a file\n"
-            "that has the same size and time there is the same one. A folder that all machines\n"
-            "share is moved to itself: devices have other numbers on each.\n"
-            "\n"
-            "A rule set or optimizer that differs from the one of its name here is an error, and\n"
-            "its catalog is left out, unless --keep-both keeps it as NAME@CATALOG. A class that\n"
-            "is called safe in one and dangerous in the other stays what it is here then.\n"
-            "\n"
-            "  ckptdb merge gpu01.db gpu02.db --relocate /mnt/shared=/mnt/shared\n"
-            "  ckptdb merge gpu07.db --host gpu07 --relocate /scratch=/mnt/gpu07/scratch\n"
-            "  ckptdb -d all.db merge catalogs/*.db --keep-both",
+    .summary = "add the contents of other catalogs to this one",
+    .help =
+        "Checkpoints come over with their issues, facts, hashes, statistics and findings of\n"
+        "verify; so do the user's rule sets, optimizers and known classes. The same checkpoint\n"
+        "(by its path, or because its files are the same) comes once: the later import counts,\n"
+        "and hashes and statistics are kept where size, time, inode and device of its\n"
+        "files are the same. Each catalog is merged whole or not at all, one after the other;\n"
+        "merging it again changes nothing. CATALOG is only read, also while others write it;\n"
+        "one of an older version is brought up to date in a copy. A missing catalog is made.\n"
+        "\n"
+        "Without --host, paths are taken for paths of this machine. With it, /data/x is\n"
+        "file://NAME/data/x here, so that /data/x of two machines are two checkpoints, and\n"
+        "equal numbers of devices and inodes mean nothing; `relocate file://NAME/data\n"
+        "/mnt/NAME` follows them to where they can be read. --relocate comes first: paths\n"
+        "below OLD are below NEW here, on this machine, whatever --host says, and a file\n"
+        "with the same size and time there counts as the same file. A folder that all machines\n"
+        "share is relocated to itself, because its device number differs on each.\n"
+        "\n"
+        "A rule set or optimizer that differs from its namesake here is an error, and\n"
+        "its catalog is left out, unless --keep-both keeps it as NAME@CATALOG. A class that\n"
+        "is safe in one and dangerous in the other then stays as it is here.\n"
+        "\n"
+        "  ckptdb merge gpu01.db gpu02.db --relocate /mnt/shared=/mnt/shared\n"
+        "  ckptdb merge gpu07.db --host gpu07 --relocate /scratch=/mnt/gpu07/scratch\n"
+        "  ckptdb -d all.db merge catalogs/*.db --keep-both",
     .options = options,
     .min_args = 1,
     .max_args = -1,

@@ -170,7 +170,7 @@ static int optimizer_infer(struct session *s, const struct args *args)
         return STATUS_NO;
     int status = STATUS_NO;
     if (sqlite3_column_int64(stmt, 1) == 0)
-        complain("%s holds no state of an optimizer that is known, or no parameters beside it",
+        complain("%s holds no state of a known optimizer, or no parameters beside it",
                  args->operand[1]);
     else
         status = render_json(s,
@@ -203,7 +203,7 @@ const struct command command_optimizer = {
     .args = "load OPTIMIZER FILE | list | show OPTIMIZER | delete OPTIMIZER\n"
             "| verify-state OPTIMIZER CHECKPOINT | infer CHECKPOINT",
     .summary = "what state an optimizer keeps, and which optimizer a state is from",
-    .help = "load keeps a spec (JSON) and replaces the one of that name: T5X's Adafactor and\n"
+    .help = "load stores a spec (JSON), replacing one with the same name: T5X's Adafactor and\n"
             "MultiOptimizer, and Optax as T5X wraps it:\n"
             "  {\"adafactor\": {\"beta1\": 0.9, \"factor_map\": [[\"regex\", \"heuristic\"]]}}\n"
             "  {\"multi\": [{\"filter\": {\"contains\": \"kernel\"}, \"optimizer\": SPEC}, ...]}\n"

@@ -14,7 +14,7 @@ static int relocate_run(struct session *s, const struct args *args)
     struct text json = {0};
     uint64_t count;
     const bool dry = args->value[0] != NULL;
-    if (!must_write(s, "relocate")) /* a dry run, too: it moves, and takes that back */
+    if (!must_write(s, "relocate")) /* a dry run, too: it moves, and rolls back */
         return STATUS_TROUBLE;
     if (!*args->operand[0] || !*args->operand[1]) {
         complain("relocate: an empty path, where a variable was not set?");

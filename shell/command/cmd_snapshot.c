@@ -19,8 +19,8 @@ const struct command command_snapshot = {
     .args = "OUT",
     .summary = "copy the catalog to a file, also while others write it",
     .help = "OUT is one state of the catalog: what was committed when the copy began. It is\n"
-            "compact, without the room that dropped checkpoints have left, and appears complete\n"
-            "or not at all. It is a catalog as any other: -d OUT opens it, `merge` takes it.\n"
+            "compact, without the free space of dropped checkpoints, and appears complete\n"
+            "or not at all. It is a catalog like any other: -d OUT opens it, `merge` takes it.\n"
             "\n"
             "  ckptdb snapshot backup.db\n"
             "  ckptdb -d /shared/catalog.db snapshot --force ~/catalog.db",

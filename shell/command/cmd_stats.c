@@ -41,7 +41,7 @@ static const struct {
     " json_each(histogram, '$.counts') k) AS line FROM picked)"
 
 /* The histograms of all steps of a tensor in the same bins, none narrower than any step's own,
- * as high as the highest of them. */
+ * as high as the highest. */
 #define BINS "16"
 #define ONE_SCALE                                                                                        \
     ", span AS (SELECT name AS of, min(min) AS least, max(max) / 2 - min(min) / 2 AS half FROM picked"   \
@@ -71,7 +71,7 @@ static const struct {
      "checkpoint,name,mean,std,min,max,l2,nans,infs,histogram,zeros,shape,dtype", "tensor_id"},
 };
 
-/* Append a column; false: there is none of that name. On a screen that may be narrow a column of NULL costs
+/* Append a column; false: none has this name. On a screen that may be narrow a column of NULL costs
  * no room, one of zeros does. */
 static bool add_column(struct text *sql, const char *word, size_t len, bool people, bool screen)
 {
@@ -92,7 +92,7 @@ static bool add_column(struct text *sql, const char *word, size_t len, bool peop
     return false;
 }
 
-/* The statement that lists these columns (NULL: the usual ones); false after saying that one is none. */
+/* The statement that lists these columns (NULL: the usual ones); false after naming one that does not exist. */
 static bool write_query(const struct session *s, struct text *sql, int what, const char *given)
 {
     const bool people = content_for_people(s);
@@ -147,7 +147,7 @@ enum { COLUMNS, AGAIN, JOBS };
 
 static const struct option_spec options[] = {
     [COLUMNS] = {"--columns", "LIST", "show these columns: name,step,max,histogram"},
-    [AGAIN] = {"--again", NULL, "also compute what is known"},
+    [AGAIN] = {"--again", NULL, "compute known statistics, too"},
     [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
@@ -192,7 +192,7 @@ const struct command command_stats = {
         "of CHECKPOINT, the folder of a run shows how each tensor changes from step to\n"
         "step. Without CHECKPOINT, all checkpoints.\n"
         "\n"
-        "NaN and infinities are counted, and left out of everything else. A complex\n"
+        "NaN and infinities are counted, but left out of everything else. A complex\n"
         "number counts by its magnitude, bool as 0 and 1, block types dequantised;\n"
         "strings have no row. Histograms of one run have the same scale in all steps of a\n"
         "tensor on a terminal, and their own edges elsewhere.\n"

@@ -20,7 +20,7 @@ const struct command command_tensors = {
     .args = "CHECKPOINT [REGEX]",
     .summary = "list the tensors of a checkpoint",
     .help = "In the order of the file. REGEX searches the names as Python's re.search does.\n"
-            "nbytes counts the logical elements, however the file stores them.\n"
+            "nbytes is the size of the elements when decoded, however the file stores them.\n"
             "\n"
             "  ckptdb tensors llama/model.safetensors 'layers\\.0\\.'\n"
             "  ckptdb --csv tensors 3",

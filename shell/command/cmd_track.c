@@ -52,7 +52,7 @@ static bool read_statistics(struct tracking *t, const char *list)
 
 /* --- which steps --------------------------------------------------------------------------- */
 
-/* Of each step what the named one is: the model, or the item of this name. */
+/* From each step, the same item as the one named: the model, or the item of its name. */
 static const char steps_sql[] =
     "SELECT c.id FROM _checkpoints c JOIN _checkpoints m ON c.run = m.run WHERE m.id = ?1"
     " AND c.step IS NOT NULL AND coalesce(c.item, 'model') = coalesce(m.item, 'model')"
@@ -119,7 +119,7 @@ static void write_steps(struct text *sql, const struct tracking *t, bool people)
     text_adds(sql, ", note FROM stepped ORDER BY place, name, step, checkpoint_id");
 }
 
-/* The picture of a tensor's steps: at most LINE of them, each the greatest of those that share a place, and
+/* The picture of a tensor's steps: at most LINE characters, each for the greatest value that shares its place, and
  * a cross where one is not finite. */
 #define LINE "32"
 #define PICTURE                                                                                            \
@@ -172,8 +172,8 @@ static const struct option_spec options[] = {
     [STAT] = {"--stat", "LIST",
               "these statistics: mean,std,min,max,l2,zeros,nans,infs (default: l2)"},
     [BY] = {"--by", "WHAT",
-            "a row a tensor and step (step), or a tensor (name: on a terminal the default)"},
-    [AGAIN] = {"--again", NULL, "also compute what is known"},
+            "one row per tensor and step (step), or per tensor (name: the default on a terminal)"},
+    [AGAIN] = {"--again", NULL, "compute known statistics, too"},
     [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
 };
@@ -215,16 +215,16 @@ const struct command command_track = {
     .help =
         "Statistics of the tensors whose names match REGEX anywhere, in every step of\n"
         "RUN: the folder of a run, what stands before @ in its names, or any of its steps\n"
-        "(RUN@latest:optimizer: that item of each). What is not known yet is computed and\n"
+        "(RUN@latest:optimizer: this item of each). What is not known yet is computed and\n"
         "kept, as by `stats`.\n"
         "\n"
         "--by name has a row for each tensor: its first and last value, a line through all\n"
         "steps on a terminal (✗ where a value is not finite), `first_bad`, the first step\n"
         "with NaN or infinities, and `jump`, the greatest change from one step to the next.\n"
-        "--by step has a row for each tensor and step; there `change` is (this - before) /\n"
-        "before, of the first statistic that is asked for, NAME_change that of another, and\n"
-        "`note` says where the first NaN or infinity is. The view `trend` has what is known,\n"
-        "of all runs; its `change` is that of l2.\n"
+        "--by step has a row for each tensor and step. `change` is (this - before) /\n"
+        "before for the first statistic asked for, NAME_change the same for another, and\n"
+        "`note` marks the first NaN or infinity. The view `trend` has all that is known,\n"
+        "for all runs; its `change` is for l2.\n"
         "\n"
         "  ckptdb track runs/gpt\n"
         "  ckptdb track gpt 'attn.*weight' --stat l2,mean --by step\n"

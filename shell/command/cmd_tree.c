@@ -249,12 +249,11 @@ const struct command command_tree = {
     .name = "tree",
     .args = "CHECKPOINT [--depth N]",
     .summary = "show the modules of a checkpoint, with counts and bytes",
-    .help =
-        "Layers with the same contents are folded: layers.{0..31} stands for 32 of them,\n"
-        "and the numbers beside and below it count all of them. For an adapter (LoRA), a second\n"
-        "tree has the tensors of its base that it changes (view `adapter`).\n"
-        "\n"
-        "  ckptdb tree llama/model.safetensors --depth 3",
+    .help = "Layers with the same contents are folded: layers.{0..31} stands for 32 layers,\n"
+            "and the numbers beside and below it count all 32. For an adapter (LoRA), a second\n"
+            "tree shows the tensors of its base that it changes (view `adapter`).\n"
+            "\n"
+            "  ckptdb tree llama/model.safetensors --depth 3",
     .options = options,
     .min_args = 1,
     .max_args = 1,

@@ -70,7 +70,7 @@ static void compare_sum(void *context, const char *hex, const char *name)
     if (!at || !*at)
         put_finding(m, name, "the manifest has no line for it");
     else if (strncmp(m->text + *at - 1, hex, SHA256_DIGITS) != 0)
-        put_finding(m, name, "its SHA-256 is not the one that the manifest has");
+        put_finding(m, name, "its SHA-256 is not the one in the manifest");
     if (at)
         *at = 0;
 }
@@ -113,7 +113,7 @@ static void report_rest(struct manifest *m, const char *end)
         const char *name = session_text(names, 0);
         uint64_t *at;
         if (find_line(m, name, &at) && at && *at) {
-            put_finding(m, name, "it is in the manifest, and could not be read");
+            put_finding(m, name, "it is in the manifest, but could not be read");
             *at = 0;
         }
     }
@@ -123,7 +123,7 @@ static void report_rest(struct manifest *m, const char *end)
         const char *name = line + SHA256_DIGITS + 2;
         const uint64_t *at = strmap_get(&m->lines, name, strlen(name));
         if (at && *at)
-            put_finding(m, name, "it is in the manifest, and no tensor is called so");
+            put_finding(m, name, "it is in the manifest, but no tensor has this name");
     }
 }
 
@@ -172,7 +172,7 @@ static const struct option_spec options[] = {
     [QUICK] = {"--quick", NULL, "only headers, indexes and their checksums: no tensor data"},
     [MANIFEST] = {"--manifest", "FILE",
                   "one checkpoint: compare with what `hash --manifest` wrote"},
-    [AGAIN] = {"--again", NULL, "also what an interrupted run has verified"},
+    [AGAIN] = {"--again", NULL, "verify again what an interrupted run has verified"},
     [QUIET] = {"--quiet", NULL, "print no rows: the exit status is the answer"},
     [JOBS] = {"--jobs", "N", "number of threads (default: one per core; 32 for other machines)"},
     {NULL, NULL, NULL},
@@ -226,7 +226,7 @@ static int verify_command(struct session *s, const struct args *args)
     o.checkpoints = ids;
     int status = STATUS_FINE;
     if (manifest && (o.count != 1 || o.quick)) {
-        complain(o.count != 1 ? "a manifest is of one checkpoint: name it"
+        complain(o.count != 1 ? "a manifest belongs to one checkpoint: name it"
                               : "--quick reads no data, which --manifest is about");
         status = STATUS_TROUBLE;
     }
@@ -259,8 +259,8 @@ const struct command command_verify = {
         "                always; Blosc, LZ4 and plain zstd: only if decoding fails)\n"
         "  never         safetensors, npy, GGUF, ONNX, Flax, other HDF5, torch's older forms,\n"
         "                raw chunks: hash them once, then verify finds every bit\n"
-        "A flipped bit in a header without a checksum is found if it changes what is read, or\n"
-        "what an import would warn of: not in padding, or in a fact that is not read here.\n"
+        "A flipped bit in a header without a checksum is found if it changes what is read or\n"
+        "what an import would warn about: not in padding, nor in a fact that ckptdb ignores.\n"
         "A missing chunk is not an error in zarr; verify knows which chunks there were at\n"
         "import.\n"
         "\n"

@@ -17,7 +17,7 @@ enum { OUT, OPEN, VALUES };
 static const struct option_spec options[] = {
     [OUT] = {"-o", "OUT", "the page; - is standard output"},
     [OPEN] = {"--open", NULL, "then open it in the browser (xdg-open)"},
-    [VALUES] = {"--values", NULL, "of two: read both, and say how far apart they are"},
+    [VALUES] = {"--values", NULL, "with two: read both, and say how far apart they are"},
     {NULL, NULL, NULL},
 };
 
@@ -196,7 +196,7 @@ static void put_page(struct session *s, struct sink *sink, const int64_t *ids,
 
 /* --- where it goes ---------------------------------------------------------------------------- */
 
-/* Append what a file name may hold of a checkpoint's, or of the catalog's. */
+/* Append the characters of a checkpoint's or the catalog's name that a file name may have. */
 static void add_file_name(struct text *path, const char *name)
 {
     for (size_t i = 0; name[i] && i < NAME_BYTES; i++)
@@ -283,7 +283,7 @@ static int view_run(struct session *s, const struct args *args)
     int64_t ids[2] = {0};
     struct text usual = {0};
     if (args->value[OPEN] && to_output) {
-        complain("--open: standard output is not a page that a browser can open: use -o FILE");
+        complain("--open: a browser cannot open standard output: use -o FILE");
         return STATUS_TROUBLE;
     }
     if (args->value[VALUES] && args->count < 2) {

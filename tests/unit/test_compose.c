@@ -555,7 +555,7 @@ TEST(refused)
         {"[[[]],null,null]", "a part is a list"},
         {"[[[\"x\",null]],null,null]", "a part is a list"},
         {"[[[9,null]],null,null]", "no tensor 9"},
-        {"[[[0,null],[0,null]],null,null]", "no word how to join"},
+        {"[[[0,null],[0,null]],null,null]", "no join"},
         {"[[[0,[[\"fold\"]]]],null,null]", "unknown operation 'fold'"},
         {"[[[0,[[]]]],null,null]", "begins with its name"},
         {"[[[0,[7]]],null,null]", "an operation is a list"},

@@ -1,7 +1,7 @@
 /*
- * append.c - the bytes, followed by a part of them decoded: "append:4096,520,deflate:2048+swap:8"
+ * append.c - the bytes, followed by a decoded part: "append:4096,520,deflate:2048+swap:8"
  * keeps all bytes and appends the 520 from byte 4,096 on, inflated to 2,048 bytes and byte-swapped.
- * For a later step that needs several runs at once, some of them encoded (sparse.c).
+ * For a later step that needs several runs at once, some encoded (sparse.c).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * bitshuffle.c - elements stored as bit planes, HDF5's filter 32008: "bitshuffle:N,E,B[,lz4|zstd]".
- * N: decoded bytes. E: bytes per element. B: elements per block (0: about 8 KiB of them).
+ * N: decoded bytes. E: bytes per element. B: elements per block (0: about 8 KiB).
  *
  * A block of n elements is 8 * E rows of n / 8 bytes. Row r holds bit r of all elements, eight
  * elements to a byte, the first in the lowest bit. With E = 2, B = 128: 16 rows of 16 bytes, and

@@ -40,7 +40,7 @@
  *   lists:F.G.W,...  lists in messages inside a protobuf message, one after the other (lists.c)
  *   flip:W,B    reverse the top bit of byte B of every W: conjugates and negatives of floats
  *   latin1:N    UTF-8 text whose characters are N bytes (old pickles)
- *   append:A,N,STEPS  the bytes, then what STEPS (joined by '+') make of N of them (append.c)
+ *   append:A,N,STEPS  the bytes, then N from byte A on, decoded by STEPS (joined by '+': append.c)
  *   sparse:...  a sparse tensor to the dense one (sparse.c)
  *   strings:X   not a codec: the last step of string tensors (strings.h)
  *
@@ -85,7 +85,7 @@ struct codec {
 
     /* Sources, in one of three ways; none: the source is decoded as a block. */
 
-    /* A source over `inner`, which it needs not care for: it is closed with *out, or on failure by the
+    /* A source over `inner`, which it need not close: that is closed with *out, or on failure by the
      * caller. *out may be `inner` itself. */
     enum status (*open)(struct source *inner, const struct codec_args *, struct source **out,
                         struct error *err);
@@ -143,7 +143,7 @@ bool codec_chain_has(const char *chain, const char *step);
 /* The number that `step` has as its argument; false if the chain has no such step. */
 bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
 
-/* The codec of that name; NULL if absent. */
+/* The codec with this name; NULL if absent. */
 const struct codec *codec_find(const char *name);
 
 /* Parse an argument as `codec->args` declares it. False if it does not match. */

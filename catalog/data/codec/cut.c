@@ -8,7 +8,7 @@ static enum status cut_open(struct source *inner, const struct codec_args *args,
     uint64_t at = args->number[0], len = args->number[1];
     if (at > inner->size || len > inner->size - at)
         return error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
-                         "%llu bytes from byte %llu on are wanted of a block of %llu",
+                         "%llu bytes from byte %llu on do not lie in a block of %llu",
                          (unsigned long long)len, (unsigned long long)at,
                          (unsigned long long)inner->size);
     return source_open_view(inner, at, len, out, err);

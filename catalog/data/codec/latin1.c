@@ -11,7 +11,7 @@ static enum status latin1_decode(const struct codec_step *step, struct bytes in,
         if (c >= 0x80) {
             bool two = (c == 0xc2 || c == 0xc3) && i + 1 < in.len && (in.at[i + 1] & 0xc0) == 0x80;
             if (!two)
-                return codec_corrupt(step, err, "byte %zu is not of such a text", i);
+                return codec_corrupt(step, err, "byte %zu is no part of such a text", i);
             c = (uint8_t)(c << 6 | (in.at[++i] & 0x3f));
         }
         if (n < room)

@@ -1,7 +1,7 @@
 /*
  * strings.h - the encodings of string tensors: the last step of their codec chain.
  *
- *   strings:tf    TensorFlow: all lengths, a checksum of them, all bytes
+ *   strings:tf    TensorFlow: all lengths, their checksum, all bytes
  *   strings:F<f>  the fields with number f of a protobuf message (TensorFlow's first version)
  *   strings:vlen  zarr: their number, then each with its length in front
  *   strings:S<n>  NumPy bytes: n bytes each, without trailing NULs

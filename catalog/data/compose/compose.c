@@ -142,7 +142,7 @@ static void join_parts(const struct recipe *r, struct composition *c, uint64_t *
     for (uint64_t i = 0; i < c->count && err->status == OK; i++) {
         struct composed_part *p = &c->part[i];
         if (!parts_agree(&c->part[0], p, concat ? axis : VIEW_RANK_MAX))
-            compose_refuse(err, "parts of other shapes or dtypes cannot be joined");
+            compose_refuse(err, "parts whose shapes or dtypes differ cannot be joined");
         p->axis = axis;
         p->length = 1;
         for (unsigned a = axis; a < p->view.rank; a++)
@@ -212,12 +212,11 @@ enum status compose(const char *recipe, const struct composer *from, struct aren
             compose_read_part(from, arena, at, len, PUSH(arena, c->part, count, space), err);
         c->count = count;
         if (!count || (count > 1 && !r.join.len))
-            compose_refuse(err, count ? "several parts, and no word how to join them"
-                                      : "a recipe without parts");
+            compose_refuse(err, count ? "several parts, but no join" : "a recipe without parts");
     }
     if (c && err->status == OK)
         result(&r, c, arena, out, err);
     arena->err = before;
-    arena->failed = arena->failed && before; /* without one, what is asked for next is anew */
+    arena->failed = arena->failed && before; /* without one, the next tensor is composed anew */
     return err->status;
 }

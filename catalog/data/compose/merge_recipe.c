@@ -186,7 +186,7 @@ enum status merge(const char *steps, const struct composer *from, struct arena *
         merge_refuse(err, "the steps of a merge are a JSON list");
     }
     arena->err = before;
-    arena->failed = arena->failed && before; /* without one, what is asked for next is anew */
+    arena->failed = arena->failed && before; /* without one, the next tensor is composed anew */
     if (err->status != OK || !base)
         return err->status;
     *t = (struct stored_tensor){

@@ -7,7 +7,7 @@
 #include "catalog/base/json.h"
 #include "catalog/data/compose/compose.h"
 
-/* A list of operations, cut at one of them. `before` and `after` are JSON lists again. */
+/* A list of operations, cut at one. `before` and `after` are JSON lists again. */
 struct halves {
     struct text before, after;
     struct operation middle; /* .len 0 if absent */

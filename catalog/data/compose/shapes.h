@@ -1,5 +1,5 @@
 /*
- * shapes.h - what operations make of shapes and dtypes, before a byte is read. Shapes are text, "[2,3]";
+ * shapes.h - shapes and dtypes after operations, before a byte is read. Shapes are text, "[2,3]";
  * NULL: not known.
  */
 #pragma once

@@ -324,9 +324,9 @@ static void equal_pieces(const struct operation *o, uint64_t size, struct arena 
 {
     const int64_t pieces = o->argument[1].integer;
     if (pieces < 1 || size % (uint64_t)pieces) {
-        impossible(o, "the axis cannot be cut in so many equal pieces", err);
+        impossible(o, "the axis cannot be cut into that many equal pieces", err);
     } else if (pieces > PARTS_MAX) {
-        impossible(o, "that is more tensors than one can become", err);
+        impossible(o, "it would make more tensors than the limit", err);
     } else if ((*out = arena_array(arena, (size_t)pieces, sizeof(**out)))) {
         *count = (size_t)pieces;
         for (size_t i = 0; i < *count; i++)
@@ -355,7 +355,7 @@ static void listed_pieces(const struct operation *o, uint64_t size, struct arena
     if (more || !*count)
         impossible(o, "a number of pieces or a list of their sizes is wanted", err);
     else if (sum != size)
-        impossible(o, "the sizes do not add up to that of the axis", err);
+        impossible(o, "the sizes do not add up to the size of the axis", err);
 }
 
 enum status view_split(const struct operation *o, uint64_t size, struct arena *arena,

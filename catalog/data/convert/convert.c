@@ -10,11 +10,11 @@
 
 bool converter_scalar_only;
 
-/* Elements that go through all steps together: two buffers of them stay in the L1 cache.
+/* Elements that go through all steps together: two buffers stay in the L1 cache.
  * A multiple of every block size. */
 #define CHUNK 1024
 
-/* The wide types between which values are converted; a dtype is loaded into one of them. */
+/* The wide types between which values are converted; a dtype is loaded into one. */
 enum hub { HUB_I64, HUB_U64, HUB_F32, HUB_F64, HUBS };
 
 /* The kernels from one dtype to its hub and back. */
@@ -183,7 +183,8 @@ enum status converter_find_stored(const struct dtype *from, const struct dtype *
         return convert_refuse(from, to, "it cannot be quantised to without importance weights",
                               err);
     if (from->kind == DTYPE_BLOCK && !ggml_decoder(from->name))
-        return convert_refuse(from, to, "such blocks are ggml's own, not those of files", err);
+        return convert_refuse(from, to, "such blocks are for ggml's own use and never in files",
+                              err);
 
     plan(&c, &part_from, in, &part_to, route_out);
     if (from->kind == DTYPE_COMPLEX)

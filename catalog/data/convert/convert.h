@@ -20,7 +20,7 @@
  * (quantise.h); not to those types that want importance weights. Time, void, strings and float6 (whose packing is not specified anywhere)
  * convert only to themselves.
  *
- * Threads: everything here may be called from any number of them at once.
+ * Threads: any number may call everything here at once.
  */
 #pragma once
 

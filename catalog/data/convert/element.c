@@ -107,7 +107,7 @@ static struct precision precision_of(const char *name, unsigned bits)
     return (struct precision){NULL, 0, 0x1p-127};
 }
 
-/* The value of that precision that is nearest to `value`. */
+/* The nearest to `value` of the values with this precision. */
 static double round_to(const struct precision *p, double value)
 {
     if (p->format)
@@ -192,7 +192,7 @@ static bool decimal_of_few(double value, struct decimal *d)
 /* The shortest decimal that reads back as `value`, positive and finite. */
 static struct decimal decimal_shortest(const struct precision *p, double value)
 {
-    /* Decimals with this many digits are further apart than normal values, so no two of them read
+    /* Decimals with this many digits are further apart than normal values, so no two read
      * back as the same one. If a shorter text will do, it is therefore this decimal without its
      * trailing zeros: start here, and drop these at the end. */
     int count = value < p->least ? 1 : (int)(p->mantissa * 0.30103);

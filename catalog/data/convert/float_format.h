@@ -1,6 +1,6 @@
 /*
- * float_format.h - the narrow floats as rows of a table, with one decoder and one
- * encoder for all of them.
+ * float_format.h - the narrow floats as rows of a table, all with one decoder and one
+ * encoder.
  *
  *   sign      1 bit
  *   exponent  bits - mantissa - 1 bits, E

@@ -1,8 +1,8 @@
 /*
  * loss.h - counts what a conversion between floats loses, by comparing input and output: numbers
  * that became infinite, zero or NaN. A complex element counts as two numbers. Where floats become
- * blocks, whoever wants that wants rounding, also to zero: only those count that their block makes infinite or
- * NaN, as float16 has no scale for it, or another of its numbers is not finite.
+ * blocks, rounding is intended, also to zero: a number counts only if its block makes it infinite or
+ * NaN, because the scale overflows float16, or another number of the block is not finite.
  */
 #pragma once
 

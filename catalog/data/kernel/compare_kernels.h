@@ -24,7 +24,7 @@ struct compare_block {
 struct compare_extremes {
     double a, b, d;   /* the largest magnitude of each */
     uint64_t unequal; /* elements that differ */
-    bool nans;        /* one of a or b is NaN, and nothing else here is to be used */
+    bool nans;        /* a or b has a NaN: nothing else here may be used */
 };
 
 struct compare_products {

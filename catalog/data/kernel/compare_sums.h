@@ -16,7 +16,7 @@ struct compare_sums {
     int power_a, power_b, power_d;
     double max_abs;   /* of b - a */
     uint64_t unequal; /* elements that differ */
-    uint64_t nans;    /* elements that are NaN in only one of them */
+    uint64_t nans;    /* elements that are NaN on one side only */
 };
 
 /* Sums of no numbers. */

@@ -7,7 +7,7 @@
  * bytes. The hash is the digest of the only block, or, where there are more or none, XXH3-128
  * of the digests in a row. So the blocks of one tensor can be made on all cores.
  *
- * It finds copies. It proves nothing against somebody who means to make two tensors look alike.
+ * It finds copies. It is no protection against somebody who forges two tensors with one hash.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ void digest_update(struct digest *, const void *bytes, size_t len);
 void digest_end(struct digest *, struct digest_block *out);
 void digest_free(struct digest *);
 
-/* The digests of the blocks of bytes that come in pieces of any size; `out` has room for all of them. */
+/* The digests of the blocks of bytes that come in pieces of any size; `out` has room for all. */
 struct digest_blocks {
     struct digest *digest;
     struct digest_block *out; /* the next one */

@@ -12,7 +12,7 @@
 #include "catalog/data/model/tensor.h"
 #include "catalog/data/store/source.h"
 
-/* A dtype with a shape: a model has few of them. */
+/* A dtype with a shape: a model has few. */
 struct batch_kind {
     const char *dtype; /* canonical name; not NULL */
     const uint64_t *shape;

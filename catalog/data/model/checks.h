@@ -1,6 +1,6 @@
 /*
  * checks.h - the checksums of a layout's tensors (the table _layout_checks): a CRC-32C, little-endian,
- * for each column of CHECK_TENSORS tensors, so that who reads some columns of some tensors need
+ * for each column of CHECK_TENSORS tensors, so that a reader of some columns of some tensors need
  * not read others to check them.
  *
  * A column of texts is checked as it lies in memory: the texts, a NUL after each, then the spans;

@@ -1,5 +1,5 @@
 /*
- * fields.h - the SHA-256 of a list of fields: what layouts, facts and blocks are known by (layout.c,
+ * fields.h - the SHA-256 of a list of fields: it identifies layouts, facts and blocks (layout.c,
  * blocks.h). A file must not be able to pass for another: hence SHA-256, cut to 16 bytes.
  */
 #pragma once

@@ -1,7 +1,7 @@
 /*
- * module_sums.h - the modules of a layout and their sums, packed (the table _layout_module_sums): what the view
- * by_module has of a layout, to be read without its names. Modules of one model have few different sums, which are
- * there once; modules of one depth are together, so that who wants one depth reads no other.
+ * module_sums.h - the modules of a layout and their sums, packed (the table _layout_module_sums): the rows of
+ * by_module for a layout, readable without its names. Modules of one model have few different sums, which are
+ * there once; modules of one depth are together, so that a reader of one depth reads no other.
  *
  *   varint  number of sums
  *   each:   varint tensors, parameters, nbytes

@@ -16,7 +16,7 @@
 
 #define MODULE_DEPTH 64 /* a deeper name is a leaf there */
 
-/* There may be millions of them: 64 bytes. */
+/* There may be millions: 64 bytes. */
 struct module {
     const char *name;            /* its own component */
     uint64_t parameters, nbytes; /* sums over all modules it represents, own tensor too */
@@ -62,7 +62,7 @@ struct module_tree {
     uint32_t kind_last;
     uint32_t kind_near[MODULE_KINDS_NEAR]; /* where texts are borrowed: by where the shape is */
     struct text last;                      /* the previous name, */
-    /* the ends of its components and their nodes: neighbours share most of them. */
+    /* the ends of its components and their nodes, most of which neighbours share. */
     uint32_t last_end[MODULE_DEPTH], last_node[MODULE_DEPTH];
     unsigned last_depth;
     char separator;

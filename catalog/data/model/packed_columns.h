@@ -1,7 +1,7 @@
 /*
  * packed_columns.h - the columns of a layout's tensors that have few different values together, packed (the table
  * _layout_columns): dtype, shape, elements, nbytes, storage, file. A model of thousands of tensors has some dozens of
- * such rows, so that who wants these columns need not read the tensors' own rows, with their names and places.
+ * such rows, so that a reader of these columns skips the tensors' own rows, with their names and places.
  *
  *   varint  number of rows
  *   each:   dtype, shape: varint 0: NULL; else length + 1, and the text

@@ -22,8 +22,8 @@ static inline uint64_t slice_at(const struct ckptdb_slice *s, uint64_t i)
 {
     return s->start + i * (uint64_t)s->step;
 }
-/* How many of the n indexes start, start + step, ... lie in [low, high]; the first of them is
- * number *skip. With start 9, step -2, n 5 (9 7 5 3 1) and [2, 6]: *skip is 2, and two do (5,
+/* How many of the n indexes start, start + step, ... lie in [low, high]; the first that does is
+ * number *skip. With start 9, step -2, n 5 (9 7 5 3 1) and [2, 6]: *skip is 2, the result 2 (5,
  * 3). */
 uint64_t slice_clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint64_t high,
                     uint64_t *skip);

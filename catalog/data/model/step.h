@@ -1,5 +1,5 @@
 /*
- * step.h - what the path of a checkpoint says of the save that it is a part of: run, step, item.
+ * step.h - what the path of a checkpoint says about the save that it belongs to: run, step, item.
  *
  *   RUN/checkpoint-30/optimizer.pt          step 30 of RUN, item "optimizer"
  *   RUN/checkpoint-30/global_step30         step 30 of RUN, item "deepspeed"
@@ -41,8 +41,8 @@ size_t step_run(const char *path, size_t len);
 /* What a file, or a folder, would be called as an item: its name without suffixes. */
 struct step_word step_item(const char *path);
 
-/* How likely an item is to be the model of its step: 0 is a name that says so best, STEP_NO_MODEL one
- * that is none. */
+/* How likely an item is to be the model of its step: 0 is the likeliest name, STEP_NO_MODEL a name
+ * that is no model's. */
 #define STEP_NO_MODEL 100
 unsigned step_model_rank(struct step_word item);
 

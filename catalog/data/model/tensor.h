@@ -7,7 +7,7 @@
  *   storage   where the bytes are                          offset, stored
  *   range     one run of bytes in one file                 yes
  *   pieces    boxes of the tensor, each one run in a file  in extents
- *   chunks    runs that must be decoded, or a grid of them in extents, or in `grid`
+ *   chunks    runs to decode, or a grid of chunks          in extents, or in `grid`
  *   inline    in the catalog itself                        in extents
  *   none      nowhere: names only, lost, or not readable   no
  *

@@ -1,8 +1,8 @@
 /*
  * band.h - a part of a slice that needs the same chunks.
  *
- * A band is a box of the slice that is complete in the last dimensions and, in the one before
- * them, is as high as a row of chunks; where chunks are small, as several rows of them. A slice
+ * A band is a box of the slice that is complete in the last dimensions and, in the dimension before
+ * them, as high as a row of chunks, or several rows where chunks are small. A slice
  * of 100 x 1000 elements in chunks of 10 x 200: ten bands of 10 x 1000, each of 5 chunks.
  */
 #pragma once

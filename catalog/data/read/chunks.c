@@ -1,8 +1,8 @@
 /*
- * chunks.c - finds chunks, if need be through shards, whose indexes are kept in memory: the last few.
+ * chunks.c - finds chunks, through shards if need be; the indexes of the last few shards are kept in memory.
  *
  * A shard (zarr version 3, sharding_indexed codec) holds chunks in any order, and at its
- * beginning or end an index, in C order of them, or in the order of its level:
+ * beginning or end an index, in C order of the chunks, or in the order of its level:
  *
  *   each:  u64 offset from the shard's first byte, u64 bytes; both 2^64 - 1: absent
  *   u32le  CRC-32C of the index, if the grid has one
@@ -26,7 +26,7 @@
 #define SUM_BYTES   4
 #define SHARD_OUTER UINT64_MAX
 
-/* Which shard: the value's index in the level 0 grid, and for one that lies in that one its position
+/* Which shard: the value's index in the level 0 grid, and for a shard inside that value its position
  * there. */
 struct shard_name {
     uint64_t value;
@@ -300,7 +300,7 @@ enum status chunks_open(const struct stored_tensor *t, struct file_cache *files,
     c->last = t->grid->levels - 1;
     if (!grid_counts(t->shape, t->rank, t->grid->level[0].shape, c->counts, &all))
         error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
-                  "the chunks of the tensor are not a grid of it");
+                  "the chunks of the tensor do not form a grid over it");
     else
         file_set_open(t, files, &c->files, err);
     return err->status;

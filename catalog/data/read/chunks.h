@@ -29,7 +29,7 @@ void chunk_give(struct chunks *, struct chunk *);
 /* False: no chunk exists between these two places, the corners of a box of the grid. */
 bool chunks_between(const struct chunks *, const uint64_t *low, const uint64_t *high);
 
-/* The corner, in elements, of the first level 0 box that is stored and is not before the one with
+/* The corner, in elements, of the first stored level 0 box that is not before the box with
  * element `at` (C order); false if absent. */
 bool chunks_from(const struct chunks *, const uint64_t *at, uint64_t *corner);
 

@@ -434,7 +434,7 @@ static void do_chunk(const struct decode_job *j, struct worker *w, uint64_t numb
         chunk_error(d->chunks, at, err);
 }
 
-/* --- all of them ------------------------------------------------------------------------ */
+/* --- all chunks ------------------------------------------------------------------------- */
 
 static void decode_fail(struct decode_job *j, uint64_t number, const struct error *err)
 {

@@ -201,8 +201,8 @@ static void check_inline(struct opening *o, uint32_t at, struct error *err)
     if (at == NO_FILE && t->from_catalog)
         error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
                   "an older ckptdb took a part of the tensor into the catalog "
-                  "without the name of its file: nobody can tell whether it is "
-                  "still so; import it again");
+                  "without the name of its file, so whether it is still valid is "
+                  "unknown; import it again");
     else if (t->from_catalog)
         check_file(o, at, err);
 }

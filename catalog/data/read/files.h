@@ -1,5 +1,5 @@
 /*
- * files.h - the files of one tensor, checked to be the ones that were indexed; and the cache of what
+ * files.h - the files of one tensor, checked to be those that were indexed; and the cache of what
  * outlives one tensor.
  */
 #pragma once
@@ -47,6 +47,6 @@ enum status file_set_extent(struct file_set *, const struct extent *, uint64_t b
 enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset, uint64_t stored,
                            struct source **out, struct error *err);
 
-/* Decoded tensors, kept for the tensors that are composed of them: the layers cut out of one stacked
+/* Decoded tensors, kept for the tensors composed from them: the layers cut out of one stacked
  * and compressed tensor are many tensors, but it should be decoded once. */
 struct kept_list *kept_tensors(struct file_cache *);

@@ -80,7 +80,7 @@ bool gather_is_run(const struct gather *g)
 }
 
 /* How a gather is carried out: the inner `loaded` dimensions are read through a buffer together,
- * the outermost of them `part` steps at a time. Every second of 8 elements in rows of 16: dims
+ * the outermost `part` steps at a time. Example, every second of 8 elements in rows of 16: dims
  * {rows, 16} and {4, 2}. A row spans 7 units, which fit the buffer, so its dimension is loaded
  * whole; rows are close together, so as many as fit are loaded with it. */
 struct plan {

@@ -116,7 +116,7 @@ static void fill_file(struct grid_reader *g, struct error *err)
     uint64_t len = g->band.end - g->band.begin;
     if (len > FILE_BYTES)
         error_set(err, ERR_LIMIT, g->base.name, NO_OFFSET,
-                  "a row of chunks is %llu bytes, most is %llu; read slices of it",
+                  "a row of chunks is %llu bytes, most is %llu; read slices instead",
                   (unsigned long long)len, (unsigned long long)FILE_BYTES);
     else if (g->fd < 0)
         g->fd = temporary_open(g->base.name, err);
@@ -471,7 +471,7 @@ static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit, stru
         *unit = 1; /* chunks hold one element per byte; packing comes after them */
     else if (codec_chain_has(t->codec, "strings"))
         return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
-                         "elements of dtype %s that are strings", t->dtype.name);
+                         "elements of dtype %s stored as strings", t->dtype.name);
     if ((bits ? bits != t->dtype.bits : t->dtype.block_elems > 1) || t->strides)
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                          "%s elements in chunks of this kind cannot be read", t->dtype.name);

@@ -1,6 +1,6 @@
 /*
  * kept.h - sources that are costly to open, kept by a key: those in use stay, and the last few of the
- * others. A list of them caches open files, another decoded tensors (files.h), a third the decoded
+ * others. One such list caches open files, another decoded tensors (files.h), a third the decoded
  * extents of one tensor (pool.c). Any number of threads.
  */
 #pragma once
@@ -27,7 +27,7 @@ struct kept {
 struct kept_list {
     pthread_mutex_t lock; /* guards the list and its `users` */
     struct kept *first;   /* most recently used first */
-    unsigned idle;        /* how many stay that nobody uses */
+    unsigned idle;        /* how many unused ones stay */
 };
 
 void kept_init(struct kept_list *, unsigned idle);

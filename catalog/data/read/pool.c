@@ -70,7 +70,7 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
     return 0;
 }
 
-/* Open the bytes that the checksum covers, with the `before` bytes in front of them. *steps is the
+/* Open the bytes that the checksum covers, with the `before` bytes in front. *steps is the
  * codec chain, and becomes the steps that remain. */
 static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum, const char **steps,
                                struct source **out, struct error *err)
@@ -130,7 +130,7 @@ static enum status pool_make(const void *context, struct kept *k, struct error *
     return k->source ? OK : open_extent(t->pool, t->extent, t->random, &k->source, err);
 }
 
-/* An extent that is read front to back, and that decodes so, is kept beside the one that is decoded to
+/* An extent that is read and decodes front to back is kept beside the one that is decoded to
  * its end. */
 enum status pool_take(struct pool *p, uint64_t extent, bool random, struct kept **out,
                       struct error *err)

@@ -29,7 +29,7 @@ static enum status check_kind(const struct stored_tensor *t, struct error *err)
     if (t->dtype.kind == DTYPE_STRING && t->storage != STORAGE_NONE) {
         if (!strings_width(t->codec, &width))
             return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
-                             "strings in an encoding that is not known");
+                             "strings in an unknown encoding");
     } else if (t->storage == STORAGE_NONE) {
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                          "the tensor has no bytes to read");

@@ -241,7 +241,7 @@ static enum status extents_read(struct reader *r, const struct ckptdb_slice *sli
     return err->status;
 }
 
-/* The only extent stays open in the pool as long as that. */
+/* The only extent stays open in the pool that long. */
 static int extents_descriptor(struct reader *r, uint64_t *offset)
 {
     struct error ignored = {.offset = NO_OFFSET};

@@ -21,10 +21,10 @@
  * decoded, within these limits. */
 #define KEPT_LEAST 128
 #define KEPT_MOST  ((uint64_t)1 << 16)
-#define KEPT_BYTES ((uint64_t)64 << 20) /* of all of them together */
+#define KEPT_BYTES ((uint64_t)64 << 20) /* of all chunks together */
 #define IN_MEMORY  ((uint64_t)8 << 20)  /* of one in memory */
 #define KEPT_EACH  2048                 /* what else one needs, about */
-#define WINDOWS    ((uint64_t)64 << 10) /* strings.c has up to two of them of each */
+#define WINDOWS    ((uint64_t)64 << 10) /* bytes; strings.c has up to two windows per run */
 
 /* A decoded chunk. */
 struct kept_chunk {

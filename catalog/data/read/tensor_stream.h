@@ -1,5 +1,5 @@
 /*
- * tensor_stream.h - a tensor or a slice of one from front to back, in blocks, as any dtype.
+ * tensor_stream.h - a tensor or a slice from front to back, in blocks, as any dtype.
  *
  *   struct tensor_stream *s;
  *   tensor_stream_open(&tensor, NULL, slices, &dtype, &s, err)

@@ -38,7 +38,7 @@ extern const struct output_io output_system;
 /* Open the folder that a path lies in; its last component is *name. -1 after an error: ERR_ARGUMENT if
  * there is no such folder. */
 int output_directory(const char *path, const char **name, struct error *err);
-/* Whether a file or folder can have this name: not if it is empty, "." or "..". */
+/* Whether a file or folder can have this name: anything but "", "." and "..". */
 bool output_named(const char *name);
 /* Write all bytes; -1 and errno on failure. */
 int output_write_all(const struct output_io *, int fd, uint64_t offset, const void *bytes,
@@ -49,7 +49,7 @@ int output_write_all(const struct output_io *, int fd, uint64_t offset, const vo
 uint64_t output_copy_all(const struct output_io *, int fd, uint64_t offset, int from,
                          uint64_t from_offset, uint64_t len);
 
-/* Write the names of a folder to the disk; `path` is what lies in it, for errors. */
+/* Write the names of a folder to the disk; `path` is a file in it, for errors. */
 enum status output_sync_folder(const struct output_io *, int directory, const char *path,
                                struct error *err);
 

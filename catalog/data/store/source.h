@@ -21,7 +21,7 @@ struct source_ops {
     enum status (*read_at)(const struct source *, uint64_t offset, void *dst, size_t len,
                            struct error *);
     /* The bytes of this range will be read, and no others for now; where each request is a round trip, more
-     * than was asked for may then be read ahead. NULL: no matter. */
+     * may then be read ahead than requested. NULL: ignored. */
     void (*expect)(const struct source *, uint64_t offset, uint64_t size);
     /* Whether this range of a header can be read without waiting. If not, the next request brings it, and all that
      * was asked about before. NULL: yes. */
@@ -63,7 +63,7 @@ enum status source_open_file(const char *path, int flags, struct source **out,
 /* The identity of a path without opening it (symbolic links followed). */
 enum status file_identify(const char *path, struct file_identity *out, struct error *err);
 bool file_same(const struct file_identity *a, const struct file_identity *b);
-/* Whether an open file is in this state still, and has a name. Sources of other kinds do not change. */
+/* Whether an open file is still in this state, and has a name. Other sources do not change. */
 bool source_same(const struct source *, const struct file_identity *);
 
 /* Bytes in memory. `copy` false: the bytes must outlive the source. */

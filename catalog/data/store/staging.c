@@ -86,7 +86,7 @@ enum status staging_open(const char *path, const struct output_io *io, struct st
     pthread_cond_init(&s->unused, NULL);
     s->directory = output_directory(s->path, &s->name, err);
     if (s->directory >= 0 && !output_named(s->name))
-        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "no name for what is to be written");
+        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "no name for the file to be written");
     if (err->status == OK) {
         leftover_sweep(s->directory);
         make_folder(s, err);

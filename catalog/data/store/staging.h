@@ -24,7 +24,7 @@ struct staging;
 enum status staging_open(const char *path, const struct output_io *io, struct staging **out,
                          struct error *err);
 
-/* Create a file of that size, so that a full disk is noticed before its first byte is written. */
+/* Create a file of this size, so that a full disk is noticed before its first byte is written. */
 enum status staging_create(struct staging *, const char *name, uint64_t size, struct error *err);
 
 /* Write into a file made by staging_create(). Any number of threads (more than 32 files at once
@@ -44,10 +44,10 @@ uint64_t staging_copy(struct staging *, const char *name, uint64_t offset, struc
 /* Write a whole file, and create the folders above it. Any number of threads. */
 enum status staging_put(struct staging *, const char *name, struct bytes bytes, struct error *err);
 
-/* The path of a file of the folder, for who opens files itself; free() it. NULL: no memory. */
+/* The path of a file of the folder, for a caller that opens files itself; free() it. NULL: no memory. */
 char *staging_path(const struct staging *, const char *name);
 
-/* Wait until all bytes of that file, or of all files, are on the disk. */
+/* Wait until all bytes of this file, or of all files, are on the disk. */
 void staging_sync_file(struct staging *, const char *name, struct error *err);
 void staging_sync(struct staging *, struct error *err);
 
@@ -55,7 +55,7 @@ void staging_sync(struct staging *, struct error *err);
  * which the caller has checked. ERR_ARGUMENT if the name is taken and `replace` is false. */
 enum status staging_commit_folder(struct staging *, bool replace, struct error *err);
 
-/* Move a file out of the folder, beside it; staging_clear() removes a file of that name there. */
+/* Move a file out of the folder, beside it; staging_clear() removes a file with this name there. */
 enum status staging_commit_file(struct staging *, const char *name, bool replace,
                                 struct error *err);
 void staging_clear(struct staging *, const char *name);

@@ -50,18 +50,18 @@ bool path_is(const char *path, enum entry_kind kind);
 /* Whether a path is on this machine; what follows then are a disk's reads, not requests. */
 bool path_is_local(const char *path);
 
-/* How many threads should read what is at a path: `local` on this machine, more where each read is a request, whose
+/* How many threads should read from a path: `local` on this machine, more where each read is a request, whose
  * answer threads wait for. */
 unsigned path_threads(const char *path, unsigned local);
 
-/* Look at many paths, those on other machines side by side: what they say is known when each is looked at. `bytes`:
- * small files are read, too, to be at hand when they are opened soon. */
+/* Look at many paths, side by side on other machines, so that the answers are known when each is looked at. `bytes`:
+ * small files are read, too, as they will be opened soon. */
 void path_ask(const char *const *paths, size_t count, bool bytes);
 
 /* Whether a list of a folder is whole: struct store's `lists`. */
 bool path_lists(const char *path);
 
-/* An import begins, or ends: meanwhile remote stores keep what they were told and what they read ahead. Counts. */
+/* An import begins, or ends: meanwhile remote stores keep answers and bytes read ahead. Calls nest. */
 void store_hold(bool begins);
 
 /* Whether a name is an absolute path of any store. */

@@ -210,7 +210,7 @@ static size_t see_header(char *line, size_t one, size_t len, void *context)
     return len;
 }
 
-/* Whether what the headers say is what was asked for. */
+/* Whether the headers match the request. */
 static enum fault headers_fault(const struct exchange *x)
 {
     if (x->encoded)
@@ -264,7 +264,7 @@ static void set_limits(const struct libcurl *c, CURL *h)
     c->set(h, CURLOPT_BUFFERSIZE, 262144L);
 }
 
-/* What the program `curl` reads of the environment, beside what its library does. */
+/* Variables that the program `curl` reads from the environment, beside those of its library. */
 static void set_certificates(const struct libcurl *c, CURL *h)
 {
     const char *file = fetch_variable("CURL_CA_BUNDLE"), *folder = fetch_variable("SSL_CERT_DIR");
@@ -282,7 +282,7 @@ static bool set_request(const struct libcurl *c, CURL *h, const struct request *
     const bool secure = strncmp(q->url.at, "https:", 6) == 0;
     c->set(h, CURLOPT_USERAGENT, "ckptdb/" CKPTDB_VERSION);
     c->set(h, CURLOPT_URL, q->url.at);
-    /* What is signed for one host, or proves who is asking, is nothing for another. */
+    /* Signatures and credentials for one host must not reach another. */
     c->set(h, CURLOPT_FOLLOWLOCATION, q->form.len || q->credentials.len ? 0L : 1L);
     if (q->form.len) {
         c->set(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->form.len);
@@ -358,7 +358,7 @@ static CURLcode perform(const struct libcurl *c, CURL *h, const struct request *
     return code;
 }
 
-/* --- what to make of it ---------------------------------------------------------------------- */
+/* --- judging the answer ---------------------------------------------------------------------- */
 
 /* Whether to try again. */
 static bool may_pass(const struct exchange *x, CURLcode code)
@@ -381,13 +381,13 @@ static enum status say_fault(const struct request *q, const struct exchange *x, 
                          "file, which is not read");
     case FAULT_RANGE:
         return error_set(err, ERR_IO, q->path, x->offset,
-                         "the server answers with another range than was asked for");
+                         "the server answers with a range other than the requested one");
     case FAULT_LONG:
         return error_set(err, ERR_IO, q->path, x->offset,
-                         "the server sends more than was asked for");
+                         "the server sends more than was requested");
     case FAULT_ENCODING:
         return error_set(err, ERR_IO, q->path, x->offset,
-                         "the server packs its answer, though nobody asked for that");
+                         "the server compresses its answer, though that was not requested");
     case FAULT_HEADERS:
         return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server's headers do not end");
     case FAULT_MEMORY:
@@ -407,8 +407,8 @@ static enum status say_status(const struct request *q, const struct exchange *x,
             return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server answers %ld: %s",
                              x->status, q->denied);
         return error_set(err, ERR_IO, q->path, NO_OFFSET, "the server answers %ld: %s", x->status,
-                         x->status == 401 ? "it does not know who is asking"
-                                          : "whoever is asking may not read it");
+                         x->status == 401 ? "it requires credentials"
+                                          : "these credentials may not read it");
     case 412:
         return error_set(err, ERR_CHANGED, q->path, NO_OFFSET,
                          "changed while it was read; import it again");
@@ -455,7 +455,7 @@ static enum status settle(const struct request *q, const struct exchange *x, CUR
 static void pause_before(unsigned try, uint64_t wished)
 {
     uint64_t ms = (uint64_t)PAUSE_MS << try;
-    ms += ms * ((uint64_t)getpid() % 64) / 128; /* many programs do not come back at once */
+    ms += ms * ((uint64_t)getpid() % 64) / 128; /* so that many programs do not come back at once */
     if (wished > ms / 1000)
         ms = wished < PAUSE_MOST_MS / 1000 ? wished * 1000 : PAUSE_MOST_MS;
     for (uint64_t step; ms && !threads_stopped(); ms -= step) {

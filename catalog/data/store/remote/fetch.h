@@ -4,8 +4,8 @@
  * Connections are kept from one transfer to the next. Answers 429 and 5xx, connections that were reset and
  * bodies that ended early are tried again, a few times, after a growing pause. A server that lies about a
  * length or a range, or that has no ranges, is an ERR_IO that says so. Redirects are followed to http and https
- * only, never from https to http, and what proves who is asking goes to no other host: what is signed or posted is
- * not redirected. No message holds a header that was sent.
+ * only, never from https to http. Credentials go to no other host, and signed or posted requests are
+ * not redirected. No message shows a header that was sent.
  *
  * Any thread may call these at any time.
  */
@@ -33,7 +33,7 @@ struct request {
 
 struct reply {
     uint64_t size;     /* of the whole file */
-    uint64_t got;      /* bytes of it that came */
+    uint64_t got;      /* bytes received */
     int64_t modified;  /* seconds since 1970; 0: not told */
     char tag[TAG_MAX]; /* its entity tag, with quotes; "" */
     struct text next;  /* URL of the next page of a list; empty: the last */
@@ -41,8 +41,8 @@ struct reply {
 
 void request_release(struct request *);
 
-/* Bytes [offset, offset + len) of a file, or those of them that it has, into `to`. ERR_MISSING: there is no
- * such file; ERR_CHANGED: it is not the one of `match`. */
+/* Bytes [offset, offset + len) of a file, as far as it has them, into `to`. ERR_MISSING: there is no
+ * such file; ERR_CHANGED: its tag is not `match`. */
 enum status fetch_range(const struct request *, uint64_t offset, void *to, size_t len,
                         struct reply *, struct error *err);
 
@@ -58,5 +58,5 @@ const char *fetch_variable(const char *name);
 /* Append the beginning of all URLs of a place, without "/" at its end. */
 void fetch_endpoint(struct text *url, const char *endpoint);
 
-/* Append text to a URL; all but letters, digits, "-._~" and those of `plain` become %XX. */
+/* Append text to a URL; all characters but letters, digits, "-._~" and `plain` become %XX. */
 void fetch_escape(struct text *url, const char *text, size_t len, const char *plain);

@@ -5,9 +5,9 @@
  *   GET https://storage.googleapis.com/storage/v1/b/BUCKET/o?delimiter=/&prefix=FOLDER/[&pageToken=T]  a folder
  *   GET .../o/OBJECT?alt=media&ifGenerationMatch=G                                                     a file
  *
- * A file's state is its generation. Who is asking is what $GOOGLE_APPLICATION_CREDENTIALS or gcloud's own file says:
+ * A file's state is its generation. Credentials come from $GOOGLE_APPLICATION_CREDENTIALS or gcloud's own file:
  * a service account, which signs for itself, or a user who has logged in; each gets a token for an hour. Without
- * either, and on $STORAGE_EMULATOR_HOST, nobody is.
+ * either, and on $STORAGE_EMULATOR_HOST, requests are anonymous.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 
 #define TOKEN_BYTES       8192
 #define CREDENTIALS_BYTES ((size_t)65536)
-#define MARGIN_SECONDS    120 /* a token is not used so shortly before its end */
+#define MARGIN_SECONDS    120 /* a token is not used this shortly before it expires */
 
 /* --- signing, by OpenSSL, whose headers a build need not have --------------------------------- */
 
@@ -66,7 +66,7 @@ static bool sign(const struct libcrypto *c, const struct json_value *pem, const 
     return good;
 }
 
-/* --- who is asking ---------------------------------------------------------------------------- */
+/* --- credentials ------------------------------------------------------------------------------ */
 
 /* A member that must be a text without NUL; NULL and an error. */
 static const char *credential(const struct json_value *file, const char *name, const char *path,
@@ -79,7 +79,7 @@ static const char *credential(const struct json_value *file, const char *name, c
     return NULL;
 }
 
-/* What a service account says of itself, signed, for the server of tokens. */
+/* A service account's signed claim, for the token server. */
 static void add_assertion(struct text *form, const struct json_value *file, const char *uri,
                           const char *path, struct error *err)
 {
@@ -135,7 +135,7 @@ static void add_refresh(struct text *form, const struct json_value *file, const 
 }
 
 struct token {
-    char value[TOKEN_BYTES]; /* "": nobody is asking */
+    char value[TOKEN_BYTES]; /* "": anonymous */
     time_t until;
 };
 
@@ -156,7 +156,7 @@ static void take_token(struct token *t, const struct json_value *v, const char *
     t->until = time(NULL) + (time_t)(seconds > 0 && seconds < 86400 ? seconds : 600);
 }
 
-/* Ask for a token with what the file of credentials holds. */
+/* Ask for a token with the contents of the credentials file. */
 static void ask_token(struct token *t, const struct text *json, const char *path, struct error *err)
 {
     static const char user_uri[] = "https://oauth2.googleapis.com/token";
@@ -228,7 +228,7 @@ static void add_token(struct request *q, struct error *err)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* The URL of a bucket's objects, and who is asking. Returns the length of the host. */
+/* The URL of a bucket's objects, and the credentials. Returns the length of the host. */
 static size_t gs_begin(struct request *q, const char *bucket, size_t len, struct error *err)
 {
     static const char api[] = "/storage/v1";
@@ -270,7 +270,7 @@ struct gs_list {
     const char *folder; /* "" or "a/b/" */
 };
 
-/* A name is that of the folder, and then the entry's. False: it is elsewhere. */
+/* A name is the folder's, then the entry's. False: it is elsewhere. */
 static bool gs_listed(struct remote_folder *f, const struct gs_list *l, const struct json_value *v,
                       struct remote_entry e)
 {
@@ -321,8 +321,7 @@ static void gs_page(struct remote_folder *f, const void *context, const struct t
     for (const struct json_value *v = prefixes ? prefixes->first : NULL; v && good; v = v->next)
         good = gs_listed(f, l, v, (struct remote_entry){.folder = true, .tag = ""});
     if (!good)
-        error_set(err, ERR_CORRUPT, f->path, NO_OFFSET,
-                  "the bucket's list of it is not what it should be");
+        error_set(err, ERR_CORRUPT, f->path, NO_OFFSET, "the bucket's list is malformed");
     if (json_type_of(token) == JSON_STRING && token->text.len) {
         text_addf(next, "%s&pageToken=", l->url);
         fetch_escape(next, (const char *)token->text.at, token->text.len, "");

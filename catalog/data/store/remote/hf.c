@@ -6,8 +6,8 @@
  *   GET $HF_ENDPOINT/api/models/ORG/REPO/tree/COMMIT/FOLDER        what is in a folder, in pages
  *   GET $HF_ENDPOINT/ORG/REPO/resolve/COMMIT/PATH                  a file, mostly by a redirect to another host
  *
- * A file's state is its object: the SHA-256 of one that is stored with git-lfs, else git's own name of it; it is the
- * same in every commit that does not change it. All is asked of one commit: a branch that moves meanwhile does not matter.
+ * A file's state is its object: its SHA-256 where it is stored with git-lfs, else git's object id. It is the
+ * same in every commit that does not change the file. All requests name one commit, so a branch may move meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void read_token(char out[TOKEN_BYTES])
     text_release(&path);
 }
 
-/* The beginning of each URL, and who is asking. */
+/* The beginning of each URL, and the credentials. */
 static void begin_request(struct request *q)
 {
     char token[TOKEN_BYTES];
@@ -166,8 +166,7 @@ static void read_page(struct remote_folder *f, const void *context, const struct
          v = v->next)
         good = add_object(f, p->below, v);
     if (!good)
-        error_set(err, ERR_CORRUPT, f->path, NO_OFFSET,
-                  "the hub's list of it is not what it should be");
+        error_set(err, ERR_CORRUPT, f->path, NO_OFFSET, "the hub's list is malformed");
     arena_release(&arena);
 }
 

@@ -1,5 +1,5 @@
 /*
- * kind.h - what one kind of remote store says of itself; everything else is common to all.
+ * kind.h - what sets one kind of remote store apart; everything else is common to all.
  *
  * To add one: a file of this folder with its struct remote_kind, and a line in kinds[] of kind.c.
  */
@@ -11,7 +11,7 @@
 
 #define PIN_MAX 80 /* bytes of a pin, with its NUL */
 
-/* Which state of a file is asked for; "" where that is not known. */
+/* Which state of a file is requested; "" if unknown. */
 struct remote_state {
     char tag[TAG_MAX]; /* its own, as a list or an answer said */
     char pin[PIN_MAX]; /* of all that is around it: remote_kind.pin */
@@ -36,15 +36,15 @@ struct remote_folder {
 
 struct remote_kind {
     const char *scheme; /* "s3://" */
-    unsigned root;      /* components behind it that are no folder of files: 1 of s3://BUCKET/a/b */
+    unsigned root;      /* components after it that are no folder of files: 1 in s3://BUCKET/a/b */
     bool tagged;        /* the tags of a list are the entity tags that files are sent with */
-    /* What to ask for the bytes of a file. The caller releases the request after a failure, too. */
+    /* The request for a file's bytes. The caller releases it after a failure, too. */
     enum status (*request)(const char *path, const struct remote_state *, struct request *,
                            struct error *err);
-    /* What all below the root (kind_root()) of a path is now, by one name: so what is asked for one after the other
-     * belongs together. NULL: there is no such name. */
+    /* A name for the present state of everything below a path's root (kind_root()), so that successive requests
+     * see one state. NULL: there is no such name. */
     enum status (*pin)(const char *path, char pin[PIN_MAX], struct error *err);
-    /* All that is in a folder, of folder->pin, by remote_add(); NULL: this store cannot say. */
+    /* Everything in a folder, at folder->pin, by remote_add(); NULL: this store cannot list. */
     enum status (*list)(const char *path, struct remote_folder *, struct error *err);
 };
 
@@ -54,12 +54,12 @@ extern const struct remote_kind remote_http, remote_https, remote_hub, remote_hu
 /* The kind of store that a path names, or NULL. */
 const struct remote_kind *kind_named(const char *path);
 
-/* Length of the scheme and what no folder is above: "https://HOST", "s3://BUCKET". */
+/* Length of the scheme and the root, which has no folder above it: "https://HOST", "s3://BUCKET". */
 size_t kind_root(const struct remote_kind *, const char *path);
 /* The bucket of SCHEME://BUCKET/KEY, *len bytes, and the key. */
 const char *kind_bucket(const char *path, size_t *len, const char **key);
 
-/* Add an entry of a list. What could lead out of the folder, or break a message, is no name: the error says so. */
+/* Add an entry of a list. A name that could lead out of the folder, or break a message, is an error. */
 void remote_add(struct remote_folder *, const char *name, size_t len, struct remote_entry);
 
 /* The seconds since 1970 of "2024-01-31T12:00:00Z"; 0: it is no such time. */

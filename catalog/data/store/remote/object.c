@@ -10,24 +10,23 @@
 #include "catalog/base/strmap.h"
 #include "catalog/base/threads.h"
 
-#define BUCKETS 4096
-#define CACHED_MOST                                                                                \
-    ((uint64_t)256 << 20)              /* of bytes read ahead, of objects that nobody has taken */
-#define IDLE_MOST  65536               /* objects */
-#define SMALL_FILE ((uint64_t)2 << 20) /* read whole, if its head is not enough */
-#define AHEAD_MOST ((uint64_t)4 << 20)
-#define DIRECT     ((size_t)1 << 20) /* read right to where it is wanted */
-#define AT_ONCE    ((size_t)16 << 20)
-#define SPANS_MOST 8192
-#define SPAN_BYTES ((uint64_t)64 << 20) /* of one object */
-#define EXPECTED   64
-#define TOLD_MOST  4096                 /* ranges of headers that are fetched together, */
-#define TOLD_BYTES ((uint64_t)32 << 20) /* and bytes, */
-#define TOLD_WHOLE ((uint64_t)8 << 20)  /* or all of a file */
-#define TOLD_LEAST ((uint64_t)16 << 10) /* what is near is wanted next */
-#define TOLD_JOIN  ((uint64_t)64 << 10)
-#define AT_A_TIME  32u            /* requests for them, of all imports together */
-#define DEVICE     0x72656d6f7465 /* of all identities: "remote" */
+#define BUCKETS     4096
+#define CACHED_MOST ((uint64_t)256 << 20) /* bytes read ahead of objects that nobody has taken */
+#define IDLE_MOST   65536                 /* objects */
+#define SMALL_FILE  ((uint64_t)2 << 20)   /* read whole, if its head is not enough */
+#define AHEAD_MOST  ((uint64_t)4 << 20)
+#define DIRECT      ((size_t)1 << 20) /* read right to where it is wanted */
+#define AT_ONCE     ((size_t)16 << 20)
+#define SPANS_MOST  8192
+#define SPAN_BYTES  ((uint64_t)64 << 20) /* of one object */
+#define EXPECTED    64
+#define TOLD_MOST   4096                 /* ranges of headers that are fetched together, */
+#define TOLD_BYTES  ((uint64_t)32 << 20) /* and bytes, */
+#define TOLD_WHOLE  ((uint64_t)8 << 20)  /* or all of a file */
+#define TOLD_LEAST  ((uint64_t)16 << 10) /* what is near is wanted next */
+#define TOLD_JOIN   ((uint64_t)64 << 10)
+#define AT_A_TIME   32u            /* requests for them, of all imports together */
+#define DEVICE      0x72656d6f7465 /* of all identities: "remote" */
 
 struct span {
     struct span *next;
@@ -67,7 +66,7 @@ static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *table[BUCKETS];
 static size_t objects;
 static unsigned holds;               /* imports that run */
-static int64_t held_since;           /* when the first of them began */
+static int64_t held_since;           /* when the first began */
 static _Atomic uint64_t ahead_bytes; /* of all spans */
 
 static int64_t now_ms(void)
@@ -114,7 +113,7 @@ static struct object **bucket_of(const char *path)
     return &table[hash_bytes(path, strlen(path), 1) % BUCKETS];
 }
 
-/* Under table_lock. Who has taken it keeps it. */
+/* Under table_lock. A taken object stays. */
 static void unlink_object(struct object *o)
 {
     struct object **at = bucket_of(o->path);
@@ -135,7 +134,7 @@ static bool is_fresh(const struct object *o)
     return seen >= since || (holds && seen >= held_since - OBJECT_FRESH_MS);
 }
 
-/* Under table_lock: forget what nobody has taken; `bytes`: only what was read ahead of it. */
+/* Under table_lock: forget objects that nobody has taken; `bytes`: only the bytes read ahead. */
 static void forget_idle(bool bytes)
 {
     for (size_t i = 0; i < BUCKETS; i++)
@@ -419,7 +418,7 @@ static void keep_span(struct object *o, uint64_t begin, uint64_t end, uint8_t *b
 enum status object_ask(struct object *o, size_t ahead, struct error *err)
 {
     pthread_mutex_lock(&o->lock);
-    if (o->failed) { /* whoever asks twice in a row need not wait twice */
+    if (o->failed) { /* a second request right after need not wait again */
         *err = *o->failed;
     } else if (!atomic_load(&o->known)) {
         uint8_t *bytes = malloc(ahead);
@@ -462,7 +461,7 @@ static size_t copy_known(struct object *o, bool headers, uint64_t offset, void *
     return 0;
 }
 
-/* Which bytes to fetch, of which [offset, offset + len) are wanted. */
+/* Which bytes to fetch to get [offset, offset + len). */
 struct plan {
     uint64_t begin, end;
     uint64_t low, high; /* between what is known already */
@@ -567,7 +566,7 @@ static int range_order(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Under its lock: those bytes of a range that are not known, from its first to its last. */
+/* Under its lock: the unknown bytes of a range, from the first to the last. */
 static struct range unknown_of(const struct object *o, struct range r)
 {
     for (const struct span *s = o->spans; s && r.begin < r.end; s = s->next) {
@@ -579,7 +578,7 @@ static struct range unknown_of(const struct object *o, struct range r)
     return r;
 }
 
-/* Under its lock: make few ranges of those that were told, and forget these. Returns how many; they are in their place. */
+/* Under its lock: merge the told ranges into a few, in place. Returns how many. */
 static size_t join_told(struct object *o)
 {
     size_t count = 0;
@@ -630,7 +629,7 @@ static void fetch_some(void *argument)
     }
 }
 
-/* Under its lock: fetch what was told, side by side. */
+/* Under its lock: fetch the told ranges side by side. */
 static void fetch_told(struct object *o, struct error *err)
 {
     static _Atomic unsigned under_way;

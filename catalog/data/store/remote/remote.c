@@ -1,5 +1,5 @@
 /*
- * remote.c - the store of all that is on other machines: http and https, the hub, buckets.
+ * remote.c - the store for other machines: http and https, the hub, buckets.
  *
  * A path is a URL without a query. Folders are what lies between its slashes, as in a path of this machine.
  */
@@ -22,7 +22,7 @@ static bool remote_lists(const char *path)
 
 /* --- paths ----------------------------------------------------------------------------------- */
 
-/* What a catalog must not keep, and a message not show, is refused, before anything is asked for. */
+/* A URL that a catalog must not keep, nor a message show, is refused before any request. */
 static enum status check_path(const char *path, struct error *err)
 {
     const struct remote_kind *kind = kind_named(path);
@@ -92,7 +92,7 @@ static const struct remote_entry *entry_of(const struct remote_kind *kind, const
     return e;
 }
 
-/* Of a server that lists nothing: what is above a known file is a folder. */
+/* For a server that lists nothing: a path above a known file is a folder. */
 static bool is_folder(const struct remote_kind *kind, const char *path)
 {
     const size_t len = strlen(path), root = kind_root(kind, path);

@@ -1,11 +1,11 @@
 /*
- * s3.c - buckets of Amazon S3, and of what speaks as it does.
+ * s3.c - buckets of Amazon S3, and of servers that speak its protocol.
  *
  *   s3://BUCKET/KEY
  *   GET https://BUCKET.s3.REGION.amazonaws.com/KEY, or $AWS_ENDPOINT_URL/BUCKET/KEY
  *   GET ?list-type=2&delimiter=/&prefix=FOLDER/[&continuation-token=T]       what is in a folder, in pages
  *
- * Keys and region are those of $AWS_* or of the profile in ~/.aws/credentials and ~/.aws/config; without keys nothing
+ * Keys and region come from $AWS_* or the profile in ~/.aws/credentials and ~/.aws/config; without keys nothing
  * is signed. libcurl signs.
  */
 #include <stdio.h>
@@ -47,7 +47,7 @@ static const char *value_of(char *line, const char *name)
     return at;
 }
 
-/* Take what the section of a file says and nothing has said yet. */
+/* Take the settings of a file's section that are not set yet. */
 static void read_profile(struct s3_settings *s, const char *path, const char *section)
 {
     char line[2 * VALUE_BYTES];
@@ -73,7 +73,7 @@ static void read_profile(struct s3_settings *s, const char *path, const char *se
         fclose(f);
 }
 
-/* The file that a variable names, or one of ~/.aws. */
+/* The file that a variable names, or one in ~/.aws. */
 static void read_aws_file(struct s3_settings *s, const char *variable, const char *name,
                           const char *section)
 {
@@ -117,7 +117,7 @@ static void read_settings(struct s3_settings *s)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* The URL of a bucket, and who is asking; the length of the host in *host, which no later page may leave. */
+/* The URL of a bucket, and the credentials; the length of the host in *host, which no later page may leave. */
 static void begin_request(struct request *q, const char *bucket, size_t len, size_t *host)
 {
     struct s3_settings s;
@@ -244,7 +244,7 @@ static const char *member(struct s3_texts *t, const char *name, struct text *out
     return out->len ? out->at : "";
 }
 
-/* An element's name is that of the folder, and then the entry's. */
+/* An element's name is the folder's, then the entry's. */
 static void add_listed(struct remote_folder *f, const struct s3_list *l, struct s3_texts *t,
                        const char *name_is, struct remote_entry e)
 {
@@ -257,7 +257,7 @@ static void add_listed(struct remote_folder *f, const struct s3_list *l, struct 
         len--;
     if (len < skip || memcmp(t->value.at, l->folder, skip) != 0)
         error_set(f->arena.err, ERR_CORRUPT, f->path, NO_OFFSET,
-                  "the bucket lists what is elsewhere");
+                  "the bucket lists an object outside the folder");
     else if (len > skip) /* else what stands for the folder itself */
         remote_add(f, t->value.at + skip, len - skip, e);
 }
