@@ -129,10 +129,10 @@ enum status checker_look(struct checker *k, int64_t checkpoint, uint32_t first, 
     struct checker_known *known = known_of(k, checkpoint);
     const size_t from = first / CHECK_TENSORS, to = last / CHECK_TENSORS;
     const bool whole = last == TENSOR_ORD_MASK;
-    if (whole ? known->whole : from == to && is_done(known, from))
+    /* No such table: only earlier programs wrote the catalog. */
+    if ((whole ? known->whole : from == to && is_done(known, from)) ||
+        (!k->find && sqlite3_prepare_v2(k->db, find_checks, -1, &k->find, NULL) != SQLITE_OK))
         return err->status;
-    if (!k->find && sqlite3_prepare_v2(k->db, find_checks, -1, &k->find, NULL) != SQLITE_OK)
-        return err->status; /* no such table: only earlier programs wrote the catalog */
     sqlite3_bind_int64(k->find, 1, checkpoint);
     if (db_row(k->find, NULL, err))
         check_groups(k, known, from, to, whole, err);

@@ -141,9 +141,8 @@ static enum status library_cells_load(ckptdb_cells *c, uint64_t position, struct
         reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err);
     else
         reader_read(c->reader, begin, c->in, (size_t)len, err);
-    if (err->status != OK || tensor_files_as_indexed(c->tensor, err) != OK)
-        return err->status;
-    if (c->out != c->in && converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
+    if (err->status != OK || tensor_files_as_indexed(c->tensor, err) != OK ||
+        (c->out != c->in && converter_run(&c->converter, c->in, c->out, count, first, err) != OK))
         return err->status;
     c->block_at = first;
     c->block_len = count;

@@ -158,9 +158,8 @@ static enum status values_vt_load(struct values_cursor *c, struct error *err)
     c->block_len = 0;
     if (!dtype_nbytes(d, first, &begin) || !dtype_nbytes(d, count, &len))
         return error_set(err, ERR_CORRUPT, NULL, NO_OFFSET, "not whole blocks of %s", d->name);
-    if (reader_read(c->reader, begin, c->in, (size_t)len, err) != OK)
-        return err->status;
-    if (c->converts && converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
+    if (reader_read(c->reader, begin, c->in, (size_t)len, err) != OK ||
+        (c->converts && converter_run(&c->converter, c->in, c->out, count, first, err) != OK))
         return err->status;
     c->block_at = first;
     c->block_len = count;

@@ -123,8 +123,8 @@ struct head {
 };
 
 /* Decode the run's first `take` stored bytes, as far as there is room. */
-static enum status decode_head(const struct zip *z, const struct zip_run *run, uint64_t take,
-                               struct head *out, struct error *err)
+static void decode_head(const struct zip *z, const struct zip_run *run, uint64_t take,
+                        struct head *out, struct error *err)
 {
     char name[CODEC_STEP_BYTES];
     const char *chain = run->codec, *argument;
@@ -136,18 +136,17 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run, u
         .codec = name, .name = z->source->name, .offset = run->offset, .state = &state};
     struct codec_size size;
     if (!stored)
-        return error_memory_at(err, z->source->name);
-    if (!codec_args_parse(codec, argument, &step.args) ||
-        !codec_step_size(codec, &step.args, take, &size))
+        error_memory_at(err, z->source->name);
+    else if (!codec_args_parse(codec, argument, &step.args) ||
+             !codec_step_size(codec, &step.args, take, &size))
         error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
                   "a zip member is coded as no reader takes it: \"%s\"", run->codec);
     else if (source_read(z->source, run->offset, stored, (size_t)take, err) == OK)
         codec->decode(&step, (struct bytes){stored, (size_t)take}, out->at, out->len, &out->made,
                       err);
-    if (codec->release)
+    if (state)
         codec->release(state);
     free(stored);
-    return err->status;
 }
 
 /* For codecs that decode whole blocks: try a prefix of the stored bytes, and twice as many

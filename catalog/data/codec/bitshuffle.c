@@ -154,13 +154,11 @@ static enum status bitshuffle_decode(const struct codec_step *step, struct bytes
     const bool packed = b.compressor != AS_IT_IS;
     if (packed)
         bitshuffle_read_head(&u, &b);
-    if (err->status != OK || b.size > room || !b.size)
-        return err->status;
     if (b.compressor == LZ4)
         u.lz4 = library_lz4(step, err);
     if (b.compressor == ZSTD)
         u.zstd = library_zstd(step, err);
-    if (packed && !u.lz4 && !u.zstd)
+    if (err->status != OK || b.size > room || !b.size || (packed && !u.lz4 && !u.zstd))
         return err->status;
     uint64_t bytes = b.block * b.element < b.size ? b.block * b.element : b.size;
     u.block = packed ? malloc((size_t)bytes + 1) : NULL;

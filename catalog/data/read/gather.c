@@ -286,14 +286,12 @@ static enum status move_piece(const struct pieces *p, struct gather out, struct 
     unsigned outer = out.rank;
     while (outer && out.dim[outer - 1].to == (int64_t)run)
         run *= out.dim[--outer].count;
-    if (gather_run(&in, p->source, p->buffer, err) != OK)
-        return err->status;
-    do
-        if (temporary_write(p->fd, out.to * out.unit, p->buffer + out.from * out.unit,
-                            (size_t)run * out.unit, p->what, err) != OK)
-            return err->status;
-    while (gather_advance(out.dim, outer, index, &out.from, &out.to));
-    return OK;
+    if (gather_run(&in, p->source, p->buffer, err) == OK)
+        do
+            temporary_write(p->fd, out.to * out.unit, p->buffer + out.from * out.unit,
+                            (size_t)run * out.unit, p->what, err);
+        while (err->status == OK && gather_advance(out.dim, outer, index, &out.from, &out.to));
+    return err->status;
 }
 
 enum status gather_to_file(struct gather *g, const struct source *s, int fd, const char *what,

@@ -415,7 +415,7 @@ static void keep_span(struct object *o, uint64_t begin, uint64_t end, uint8_t *b
     }
 }
 
-enum status object_ask(struct object *o, size_t ahead, struct error *err)
+void object_ask(struct object *o, size_t ahead, struct error *err)
 {
     pthread_mutex_lock(&o->lock);
     if (o->failed) { /* a second request right after need not wait again */
@@ -435,7 +435,6 @@ enum status object_ask(struct object *o, size_t ahead, struct error *err)
     pthread_mutex_unlock(&o->lock);
     if (err->status != OK && err->status != ERR_IO)
         disown(o);
-    return err->status;
 }
 
 struct object_source {
@@ -531,22 +530,22 @@ static struct plan plan_data(const struct object *o, uint64_t offset, size_t len
 
 /* Fetch more than is wanted, and keep it. Headers are fetched under the lock, so that two threads do not ask for
  * the same. */
-static enum status fetch_ahead(struct object *o, bool headers, uint64_t begin, uint64_t end,
-                               struct error *err)
+static void fetch_ahead(struct object *o, bool headers, uint64_t begin, uint64_t end,
+                        struct error *err)
 {
     uint8_t *bytes = malloc((size_t)(end - begin));
-    if (!bytes)
-        return error_memory_at(err, o->path);
     if (!headers)
         pthread_mutex_unlock(&o->lock);
-    fetch_part(o, begin, bytes, (size_t)(end - begin), err);
+    if (bytes)
+        fetch_part(o, begin, bytes, (size_t)(end - begin), err);
+    else
+        error_memory_at(err, o->path);
     if (!headers)
         pthread_mutex_lock(&o->lock);
     if (err->status == OK)
         keep_span(o, begin, end, bytes, err);
     else
         free(bytes);
-    return err->status;
 }
 
 /* --- headers that are known to be read ------------------------------------------------------- */

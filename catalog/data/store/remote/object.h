@@ -27,7 +27,7 @@ struct object *object_take(const struct remote_kind *, const char *path, struct 
 void object_give(struct object *);
 
 /* Ask the server for a file, unless its state is known. `ahead`: how many bytes to read at once. */
-enum status object_ask(struct object *, size_t ahead, struct error *err);
+void object_ask(struct object *, size_t ahead, struct error *err);
 /* Its state is known from a list at `pin`. */
 void object_tell(struct object *, const struct remote_entry *, const char *pin);
 struct file_identity object_identity(struct object *);
