@@ -121,7 +121,7 @@ static int summed_close(sqlite3_file *file)
     return real_of(file)->pMethods->xClose(real_of(file));
 }
 
-/* --- what is the system's alone ---------------------------------------------------------- */
+/* --- passed on to the system ------------------------------------------------------------ */
 
 static int summed_truncate(sqlite3_file *file, sqlite3_int64 size)
 {

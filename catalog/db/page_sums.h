@@ -1,10 +1,10 @@
 /*
- * page_sums.h - checksums of the pages of a catalog's file: SQLite's have none, so that a byte that flipped on a
- * disk would be another name, rule or fact without a word, or a row that its index does not find.
+ * page_sums.h - checksums of the pages of a catalog's file. SQLite's pages have none: a byte that flipped on a
+ * disk would silently become another name, rule or fact, or a row that its index does not find.
  *
  * They are in the table _page_sums, together with the change counter of the file's header for which they
- * hold. Every program that writes the file counts that up: then they count for nothing, nothing is checked, and
- * the next connection of ours that may write sums all pages when it is closed. What this connection alone wrote is
+ * hold. Every program that writes the file increments that counter: then the sums are void, nothing is checked, and
+ * the next connection of ours that may write sums all pages when it closes. Pages that only this connection wrote are
  * summed as it is written. Pages are checked as SQLite reads them, by a VFS that stands before the
  * system's; in WAL mode, where the counter stands still, they are not.
  */
@@ -14,14 +14,14 @@
 
 #include "catalog/db/sqlite.h"
 
-/* The VFS of connections whose pages are checked, for sqlite3_open_v2(); NULL, SQLite's own, where it cannot be had. */
+/* The VFS of connections whose pages are checked, for sqlite3_open_v2(); NULL (SQLite's own) if it is unavailable. */
 const char *page_sums_vfs(void);
 
-/* Read the sums of a database of the connection ("main"), where they hold, and check each page that is read from now
+/* Read the sums of a database of the connection ("main"), if they hold, and check each page that is read from now
  * on: one that does not hold is SQLITE_CORRUPT. Without sums that hold, nothing is checked. */
 void page_sums_load(sqlite3 *, const char *schema);
 
-/* Before a connection is closed: write the sums, if pages were written, or none held, and nobody else has the
+/* Before a connection is closed: write the sums if pages were written or the sums were void, and nobody else has the
  * catalog open just now. Takes away the connection's authorizer and handlers. */
 void page_sums_save(sqlite3 *);
 

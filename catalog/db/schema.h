@@ -42,7 +42,7 @@ bool schema_next(struct schema_object *);
 /* Whether they create something of this name, in capitals or not. */
 bool schema_makes(const char *name);
 
-/* What a catalog is wanted for: to be written, to be read, or only its tables. */
+/* The purpose for which a catalog is opened: to be written, to be read, or only its tables. */
 enum schema_use { SCHEMA_WRITE, SCHEMA_READ, SCHEMA_TABLES };
 
 /* Whether a catalog of the connection ("main") has everything. *differs: a view or trigger is not as these files create it,

@@ -1,5 +1,5 @@
 /*
- * statement.h - statements of SQLite, with errors as ours: for the catalog and all that is built on it.
+ * statement.h - SQLite's statements, with our errors: for the catalog and everything built on it.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 /* What most queries do, for errors. */
 #define DB_READING "cannot read the catalog"
 
-/* The way out of a catalog that cannot be used any more. */
+/* Advice for a catalog that cannot be used any more. */
 #define DB_IMPORT_ANEW                                                                             \
     "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "               \
     "`man ckptdb` says how maps of your own come along"

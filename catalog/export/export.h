@@ -81,7 +81,7 @@ struct export_description {
     struct bytes values;
 };
 
-/* What such metadata is made of. */
+/* The sources of such metadata. */
 struct export_subject {
     struct sqlite3 *db;        /* the catalog; */
     const int64_t *checkpoint; /* whose own facts go along, the preferred one last */
@@ -104,8 +104,8 @@ struct exporter {
     bool ties;                       /* two tensors can have the same bytes */
     bool keeps_metadata;             /* it can hold metadata, and always writes: */
     const char *const *own_metadata; /* key, value, ..., NULL. NULL: nothing */
-    /* For formats whose metadata has types: make what lay_out() finds as the options' description. ERR_ARGUMENT:
-     * what a person stated cannot be. NULL: metadata is texts. */
+    /* For formats whose metadata has types: make the description that lay_out() gets with the options. ERR_ARGUMENT:
+     * the user stated something impossible. NULL: metadata is texts. */
     enum status (*describe)(const struct export_subject *, struct arena *,
                             struct export_description *out, struct error *err);
     /* The output is a folder. Every such folder has one of these files (NULL-terminated): only a
@@ -163,7 +163,7 @@ struct export_plan {
     uint64_t inexact;         /* floating-point, complex and block tensors */
     const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;          /* tensors that `cast` left alone */
-    bool partial;             /* leave out what has no bytes, do not refuse it */
+    bool partial;             /* leave out tensors without bytes, do not refuse them */
     struct refusals left_out; /* what was left out, and what was of no use */
     uint64_t lossy;           /* tensors whose conversion can lose numbers */
     struct file_cache *files; /* open ones, for all tensors */
@@ -190,7 +190,7 @@ bool export_plan_rename(struct export_plan *, const struct rename *, struct erro
 /* Where joined checkpoints share a tensor's name, keep the first's or the last's. */
 void export_plan_prefer(struct export_plan *, bool last, struct error *err);
 
-/* Refuse problems with the whole: nothing or too much selected, names used twice, what the format
+/* Refuse problems with the whole: nothing or too much selected, names used twice, tensors that the format
  * cannot hold, conversions that do not exist. */
 enum status export_plan_check(struct export_plan *, const struct exporter *, struct error *err);
 
@@ -243,7 +243,7 @@ struct export_options {
     void *guard_context;
     struct export_loss *loss; /* to be filled in; or NULL */
     struct export_sum *sum;   /* the same */
-    char *warning;            /* EXPORT_WARNING_BYTES, for what is odd but not refused; or NULL */
+    char *warning;            /* EXPORT_WARNING_BYTES, for oddities that are not refused; or NULL */
 };
 
 /* The value of a setting; NULL: not stated. */

@@ -50,7 +50,7 @@ struct export_layout {
     struct export_file *file; /* `measured` complete ones */
     size_t measured, space;
     uint64_t end;     /* of the file with the chunks behind it, where texts are put; else 0 */
-    struct text text; /* what was not put yet: the end of the current file */
+    struct text text; /* not put yet: the end of the current file */
 };
 
 bool lay_ok(const struct export_layout *);
@@ -80,7 +80,7 @@ void lay_tied(struct export_tensor *t);
 /* Call `each` with the strings of a tensor, in C order. They are read each time. */
 void lay_each_string(struct export_layout *, const struct export_tensor *t,
                      void (*each)(void *context, struct bytes), void *context);
-/* What is laid out between these two is the data of a tensor of strings: sets t->file, offset and laid. */
+/* The data of a tensor of strings is laid out between these two calls: sets t->file, offset and laid. */
 void lay_begin_strings(struct export_layout *, struct export_tensor *t);
 void lay_end_strings(struct export_layout *, struct export_tensor *t);
 
@@ -92,7 +92,7 @@ uint64_t lay_pieces_per_run(const struct export_tensor *);
 
 /* Place a tensor of one dimension or more, and of one element or more, in chunks of a shape, at most the tensor's in each
  * dimension. They are written behind all else of an export's only file, encoded, in the order in which they are ready; when
- * texts are put t->places says where. Chunks at the edges are filled up with zeros. */
+ * texts are put, t->places says where. Chunks at the edges are filled up with zeros. */
 void lay_chunks(struct export_layout *, struct export_tensor *t, const uint64_t *chunk);
 
 /* Four bytes for a CRC-32: of bytes whose own is `before`, then the data of the tensor, which may be placed

@@ -79,7 +79,7 @@ void merges_finish(struct merges *m, sqlite3 *db, const struct selection *want,
     for (size_t i = 0; i < m->own_count && err->status == OK; i++)
         if (want->map || want->where)
             refuse_tensor(&p->refusals, m->own[i].name,
-                          "only %.200s has it, so --map and --where say nothing of it: export the "
+                          "only %.200s has it, so --map and --where cannot apply to it: export the "
                           "merged checkpoint first, without them",
                           m->own[i].adapter);
         else

@@ -1,9 +1,9 @@
 /*
  * merges.h - the adapters that an export merges into its tensors.
  *
- * What they change is asked of the catalog once (schema/function/merged.sql). From then on a look-up of one
+ * A query asks once what they change (schema/function/merged.sql). From then on a look-up of one
  * of these tensors gives the merged one (catalog/data/compose/merge_recipe.h), alone or as a part of what a
- * map makes, and nothing else of an export needs to know.
+ * map makes, and nothing else in an export needs to know.
  */
 #pragma once
 
@@ -35,11 +35,11 @@ struct merges {
     const char *described;   /* paths and factors; NULL: not known yet */
 };
 
-/* Before the selection: ask what the adapters change in its checkpoint. What cannot be merged becomes
+/* Before the selection: query what the adapters change in its checkpoint. What cannot be merged becomes
  * refusals of the plan. */
 enum status merges_find(struct merges *, sqlite3 *, const struct selection *, struct export_plan *,
                         struct error *err);
-/* After it: add to the plan what only the adapters have, and that they are read. */
+/* After it: add to the plan the tensors that only the adapters have, and the adapters as inputs. */
 void merges_finish(struct merges *, sqlite3 *, const struct selection *, struct export_plan *,
                    struct error *err);
 void merges_release(struct merges *);

@@ -87,7 +87,7 @@ static const char *keep_text(struct export_plan *p, const char *text)
     return arena_copy(&p->arena, text, strlen(text));
 }
 
-/* Copy what will be needed of a look-up that is not kept. */
+/* Copy what is still needed from a look-up that is not kept. */
 static void keep_found(struct export_plan *p, struct export_tensor *t)
 {
     uint64_t *shape = arena_array(&p->arena, t->rank, sizeof(*shape));
@@ -143,7 +143,7 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
         refuse_tensor(&p->left_out, s->name, "left out, having no bytes");
     else if (s->storage == STORAGE_NONE)
         refuse_tensor(&p->refusals, s->name,
-                      "the catalog knows no bytes of it (its checkpoint names "
+                      "the catalog knows no bytes for it (its checkpoint names "
                       "it, or its data is lost); --partial leaves it out");
     else if (!dtype_sized(&s->dtype))
         refuse_tensor(&p->refusals, s->name,
@@ -277,7 +277,7 @@ struct export_tensor **export_order(struct export_plan *p, export_comparison *co
     return p->order;
 }
 
-/* --- names that meet ----------------------------------------------------------------------- */
+/* --- equal new names ---------------------------------------------------------------------- */
 
 void export_plan_prefer(struct export_plan *p, bool last, struct error *err)
 {
@@ -354,7 +354,7 @@ void export_check_tree(struct export_plan *p, struct error *err)
         if (!len || (strncmp(name, above, len) == 0 && name[len] == '/'))
             refuse_tensor(&p->refusals, name,
                           "below \"%.400s\", which is a tensor and cannot hold others; "
-                          "--names or --where can leave one of them out",
+                          "--names or --where can leave one out",
                           above);
     }
 }
@@ -428,7 +428,7 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     text_release(&why);
 }
 
-/* Whether one has the bytes of the other, and writes them as the other does. */
+/* Whether both have the same bytes, and write them alike. */
 static bool are_twins(const struct export_tensor *a, const struct export_tensor *b)
 {
     return a->plain && b->plain && !a->recipe && !b->recipe && a->checkpoint == b->checkpoint &&

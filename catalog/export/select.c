@@ -293,7 +293,7 @@ static void take_row(sqlite3_stmt *s, const struct selection *want, struct expor
     }
 }
 
-/* Columns of the user's own SELECT; -1: it does not have it. */
+/* Columns of the user's own SELECT; -1: it has no such column. */
 struct columns {
     int id, name, dtype;
 };
@@ -363,7 +363,7 @@ void selection_run(sqlite3 *db, const struct selection *want, struct export_plan
 static const char own_metadata[] = "SELECT key, value, counted FROM carried(?1)";
 static const char own_hash[] = "SELECT hash FROM checkpoint WHERE id = ?1 AND hash IS NOT NULL";
 
-/* What the plan has in place of what its source stated: bytes, or numbers. */
+/* The plan's own numbers, bytes or parameters, in place of the source's. */
 static void count_anew(const struct export_plan *p, const char *key, bool bytes,
                        struct export_metadata *out)
 {

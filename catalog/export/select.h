@@ -26,7 +26,7 @@ struct selection {
     const char *sql;
 };
 
-/* How many, and the first of them. */
+/* How many, and the first. */
 struct selection_note {
     uint64_t count;
     char first[200];
@@ -48,7 +48,7 @@ void selection_run(sqlite3 *, const struct selection *, struct export_plan *,
 /* The checkpoint's own metadata: what it carries is in schema/function/carried.sql. */
 void selection_metadata(sqlite3 *, int64_t checkpoint, const struct export_plan *,
                         struct export_metadata *, struct error *err);
-/* Where the export comes from: ckptdb_source (the path; a JSON list of several), ckptdb_hash (of one, if
+/* The export's origin: ckptdb_source (the path; a JSON list of several), ckptdb_hash (of one, if
  * known), ckptdb_map. */
 void selection_provenance(sqlite3 *, const struct selection *, const struct export_plan *,
                           struct export_metadata *, struct error *err);

@@ -50,7 +50,7 @@ struct flow {
     int from;             /* the file that the system copies it from, as it is; -1: it is read */
     uint64_t from_offset; /* there */
     uint64_t count;       /* elements if it converts, else bytes */
-    uint64_t step;        /* of them, per block */
+    uint64_t step;        /* units per block */
     uint64_t blocks, taken, done;
     uint32_t *sums;  /* of each block; NULL: not needed */
     uint64_t memory; /* that its reader may take */
@@ -136,8 +136,8 @@ static void name_tensor(const struct flow *f, struct error *err)
         error_prefix(err, f->tensor->old_name);
 }
 
-/* Let the system copy a large tensor that is written as it lies in its file. What has or gets a checksum is
- * read, and so is what cannot fill a few blocks. */
+/* Let the system copy a large tensor that is written as it lies in its file. A tensor that has or gets a checksum is
+ * read, and so is one that cannot fill a few blocks. */
 static void find_copy(const struct pump *p, struct flow *f)
 {
     if (f->converts || f->pieces || f->stored->sums || p->stream->sums || !is_written(p->stream) ||
@@ -290,7 +290,7 @@ static void block_run(struct worker *w, struct flow *f, uint64_t block, size_t *
         write_out(w, t, to, out);
 }
 
-/* Have the encoder for a tensor's pieces: mostly the previous piece's. */
+/* Get the encoder for a tensor's pieces: mostly the previous piece's. */
 static enum status find_encoder(struct worker *w, const struct export_tensor *t)
 {
     const struct stream *stream = w->pump->stream;
@@ -309,8 +309,8 @@ static enum status find_encoder(struct worker *w, const struct export_tensor *t)
     return encoder_open(chain, &w->encoder, &w->error);
 }
 
-/* Fill a part of a piece, from byte `at` on, with elements of the tensor. What is converted is read in whole
- * blocks of its dtype, as nothing else can be, and cut then. */
+/* Fill a part of a piece, from byte `at` on, with elements of the tensor. A converted tensor is read in whole
+ * blocks of its dtype, as nothing else can be converted, and then cut. */
 static enum status fill_run(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
                             size_t at)
 {
@@ -596,8 +596,8 @@ static void thread_main(void *pump)
     run_worker(pump);
 }
 
-/* Number of threads besides this one. Even on a single core, reading and writing overlap; what is on another machine
- * is waited for, by more of them. */
+/* Number of threads besides this one. Even on a single core, reading and writing overlap; requests to other machines
+ * mean waiting, so more threads help. */
 static unsigned other_threads(const struct stream *stream)
 {
     unsigned cores = threads_cores(), most = WORKERS_MAX, wanted = stream->options->threads;

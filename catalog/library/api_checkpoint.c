@@ -100,7 +100,7 @@ static bool kind_is_flat(const struct ckptdb_kind *k, sqlite3_int64 storage)
            dtype_nbytes(&dtype, k->elements, &nbytes) && nbytes == k->nbytes;
 }
 
-/* What the row says of a tensor that others say, too. */
+/* The part of a tensor's row that other rows share. */
 static const struct ckptdb_kind *new_kind(sqlite3_stmt *row, struct arena *arena, struct error *err)
 {
     struct kind *made = arena_alloc(arena, sizeof(*made));
@@ -328,7 +328,7 @@ static struct source *take_source(ckptdb_checkpoint *c, struct held_file *f, str
     return s;
 }
 
-/* A read out of what was read ahead. False: it is to be read by itself, which also says why it cannot be. */
+/* A read from the bytes read ahead. False: read it by itself, which also reports errors. */
 static bool read_held(ckptdb_checkpoint *c, struct held_file *f, uint64_t at, void *buffer,
                       uint64_t size)
 {

@@ -171,7 +171,7 @@ static void ask_ahead(const struct content_work *work, enum overlay_results kind
     arena_release(&arena);
 }
 
-/* Work on one checkpoint after the other. For somebody who watches, what each has to read is found first. */
+/* Work on one checkpoint after the other. With a watch, the bytes that each has to read are counted first. */
 static void compute_all(struct working *w, const struct content_work *work,
                         enum overlay_results kind, const struct ckptdb_content_options *o,
                         struct error *err)

@@ -67,7 +67,7 @@ static enum status load_stored(void *catalog, int64_t id, struct arena *arena,
     return library_tensor(catalog, id, NULL, arena, out, err);
 }
 
-/* --- what is asked for ---------------------------------------------------------------------- */
+/* --- the request --------------------------------------------------------------------------- */
 
 /* Say which formats there are: their names, or the suffixes that choose them. */
 static enum status refuse_format(const struct exporting *x)
@@ -200,7 +200,7 @@ static void say_causes(const ckptdb *c, const struct refusals *causes, struct te
 
 /* --- planning, writing ----------------------------------------------------------------------- */
 
-/* Whether the plan, before renames and casts, is what it would be without the map; that was meant otherwise. */
+/* Whether the map leaves the plan as it is, before renames and casts, which nobody can have meant. */
 static bool map_is_idle(const struct exporting *x, const struct selection_notes *notes)
 {
     bool idle = x->options->map && !x->options->target && !notes->dropped;
@@ -238,7 +238,7 @@ static void say_other_base(const struct exporting *x, int64_t adapter)
     sqlite3_finalize(row);
 }
 
-/* What is asked for, of the checkpoint and of those that are joined to it. */
+/* Select from the checkpoint, and from those that are joined to it. */
 static enum status select_all(struct exporting *x, struct selection_notes *notes)
 {
     struct selection want = x->want;
@@ -285,7 +285,7 @@ static enum status make_plan(struct exporting *x)
         if (notes.leaves)
             library_say(c, "left out, being empty leaves and no tensors: %" PRIu64, notes.leaves);
         say_note(c, &notes.absent, "left out, having no source: names of the target");
-        say_note(c, &notes.extra, "passed on, as the map does it: names that the target has not");
+        say_note(c, &notes.extra, "passed on, as the map does it: names that the target lacks");
         if (p->uncast)
             library_say(c,
                         "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64

@@ -96,7 +96,7 @@ static int guard_ask(void *context, int action, const char *a, const char *b, co
     case SQLITE_SELECT:
     case SQLITE_FUNCTION: return SQLITE_OK;
     case SQLITE_PRAGMA: return guard_pragma(c, a, b, database);
-    /* What is temporary hides what is in the file: storage from our own statements, too. */
+    /* Temporary tables hide those in the file, also from our own statements. */
     case SQLITE_CREATE_TEMP_TABLE:
     case SQLITE_CREATE_TEMP_VIEW: return a[0] == '_' ? refuse_change(c, a, MADE) : SQLITE_OK;
     case SQLITE_CREATE_TEMP_TRIGGER:

@@ -1,5 +1,5 @@
 /*
- * join.c - another catalog comes into this one, in one transaction. What is the same, and what is done with it, is SQL
+ * join.c - adds another catalog to this one, in one transaction. What is the same, and what becomes of it, is SQL
  * (schema/merge/); the rest is here: names of checkpoints, which layouts are alike, which files are there.
  */
 #include "catalog/library/join.h"
@@ -18,7 +18,7 @@
 #define CACHE_KIB 65536   /* of pages, as an import has it */
 #define WAL_PAGES "10000" /* that wait for the disk together */
 
-/* Rows that refer to what is not there, or a layout that says it is another. */
+/* Counts rows that refer to missing rows, and layouts that are not what they claim. */
 static void check_rows(const ckptdb *c, const char *path, struct error *err)
 {
     static const char wrong[] =
@@ -36,7 +36,7 @@ static void check_rows(const ckptdb *c, const char *path, struct error *err)
                   "the catalog contradicts itself: " DB_IMPORT_ANEW);
 }
 
-/* Layouts that have the names of others: which of them are alike. */
+/* Find which layouts with equal names are alike. */
 static void settle_layouts(const ckptdb *c, struct error *err)
 {
     sqlite3_stmt *sums =
@@ -62,7 +62,7 @@ static uint64_t join_count(const ckptdb *c, const char *sql, struct error *err)
     return (uint64_t)count;
 }
 
-/* What is done once the rows are there. */
+/* Finish, once the rows are there. */
 static void join_end(ckptdb *c, bool moved, struct ckptdb_joined *r, struct error *err)
 {
     settle_layouts(c, err);
@@ -83,7 +83,7 @@ static void join_end(ckptdb *c, bool moved, struct ckptdb_joined *r, struct erro
         writer_drop_orphans(c->db, err);
 }
 
-/* Names for those that were added and could not keep what they were called (9_names.sql). The last of several catalogs
+/* Name the added checkpoints that could not keep their names (9_names.sql). The last of several catalogs
  * names all. */
 static void join_names(const ckptdb *c, struct error *err)
 {

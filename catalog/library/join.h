@@ -6,7 +6,7 @@
 
 #include "catalog/library/library.h"
 
-/* Where paths of the other catalog are here. */
+/* How paths of the other catalog become paths here. */
 struct join_places {
     char **from, **to; /* malloc'ed */
     size_t count;
@@ -36,6 +36,6 @@ struct join_look *join_source_look(const char *path);
 void join_source_pages(const ckptdb *, const struct join_source *, const struct join_look *,
                        struct error *err);
 
-/* Rule sets, optimizers and known classes of the user, in the caller's transaction. Those that differ from what has
- * their name here are ERR_ARGUMENT; or, `keep_both`, are called NAME@CATALOG, and *kept counts them. */
+/* The user's rule sets, optimizers and known classes, in the caller's transaction. Those that differ from their
+ * namesakes here are ERR_ARGUMENT, or with `keep_both` become NAME@CATALOG, and *kept counts them. */
 void join_sets(ckptdb *, const char *path, bool keep_both, uint64_t *kept, struct error *err);

@@ -8,7 +8,7 @@
 #include "catalog/base/text.h"
 #include "catalog/library/join.h"
 
-/* Of what a user wrote under a name: ?1 is its name there, ?2 the one here. */
+/* For a user's named row: ?1 is its name there, ?2 the name here. */
 static const struct set_kind {
     const char *what;
     const char *names;
@@ -69,8 +69,8 @@ static void keep_set(const ckptdb *c, const struct set_kind *k, const char *name
         else if ((held = is_held(c, k, name, text_str(&here), err)) == HELD_NOT)
             put_set(c, k, name, text_str(&here), err);
         if (held == HELD_OTHER && err->status == OK && at == path)
-            error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                      "%s differ, and so does what is called %s here", k->what, text_str(&here));
+            error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "%s differ, and so does %s here", k->what,
+                      text_str(&here));
         text_release(&here);
         for (at -= at > path; at > path && at[-1] != '/';)
             at--;
@@ -106,7 +106,7 @@ static void join_kind(const ckptdb *c, const struct set_kind *k, const char *pat
     sqlite3_finalize(names);
 }
 
-/* A verdict is about a name: two cannot be kept, and another catalog does not change what this one calls safe. */
+/* A name has one verdict, so both cannot be kept, and another catalog must not change a verdict here. */
 static void join_classes(const ckptdb *c, const char *path, struct text *differ, bool keep_both,
                          struct error *err)
 {

@@ -2,8 +2,8 @@
  * join_source.c - another catalog, attached to be read: it is never written, nor is anything beside it.
  *
  * One in WAL mode that nobody has open has no -wal file. To read it with locks SQLite would make one, so it is
- * read as immutable, and looked at again at the end. What a killed writer left (a journal to be rolled
- * back, a WAL whose index is gone) can only be read by who may write it: then a copy is. So is the copy of a catalog of an
+ * read as immutable, and looked at again at the end. A killed writer's leftovers (a journal to be rolled
+ * back, a WAL whose index is gone) need write access to be read: then a copy is read. So is a copy of a catalog of an
  * older version, or without a table that came later, brought up to date. Its views are not looked at.
  */
 #include <errno.h>
@@ -279,7 +279,7 @@ void join_source_end(ckptdb *c, struct join_source *s, struct error *err)
 {
     if (!s)
         return;
-    /* What is wrong with it is said of the file that was named. */
+    /* Errors name the file that the caller gave. */
     if (err->status != OK && s->copy && strcmp(err->source, s->copy) == 0)
         snprintf(err->source, sizeof(err->source), "%s", s->path);
     if (s->attached)

@@ -177,7 +177,7 @@ enum status library_tensor(ckptdb *c, int64_t id, const char *recipe, struct are
     return err->status;
 }
 
-/* --- who looks on -------------------------------------------------------------------------- */
+/* --- the watch ----------------------------------------------------------------------------- */
 
 /* How long a writer waits for another one, if its user can stop the waiting. */
 #define WAIT_MS         60000

@@ -40,8 +40,8 @@ bool library_stopped(void *context);
 int library_wait(void *context, int times);
 
 /* Copy a struct that the caller filled. It begins with the size that the caller knew; bytes past
- * that are 0. ERR_ARGUMENT without a struct, or without its size: the work would be done without
- * what was asked for. */
+ * that are 0. ERR_ARGUMENT without a struct, or without its size: the request would be
+ * ignored. */
 enum status library_take(void *to, size_t to_size, const void *from, struct error *err);
 
 /* ERR_ARGUMENT while the caller has a transaction open, which work that commits would end. */
@@ -73,11 +73,11 @@ void library_copy(ckptdb *, const char *schema, const char *path, struct error *
 /* An absolute path without dots or a trailing '/', links not resolved: an old place may be a link to the new
  * one by now. "file://HOST/..." and the like stay as they are. malloc'ed; NULL: no memory. */
 char *library_place(const char *path);
-/* The same of a new place, as an import would store it: the part that exists is resolved. */
+/* The same for a new place, as an import would store it: the part that exists is resolved. */
 char *library_new_place(const char *path);
 
-/* Files that came to another place: those of `rows` (id of _files, path, size, mtime_ns; finalized) that are there, of
- * the same size and time, get the inode and the device that they have now. */
+/* Files that were moved: those of `rows` (id of _files, path, size, mtime_ns; finalized) that exist with
+ * the same size and time get their present inode and device. */
 void library_recognise(const ckptdb *, sqlite3_stmt *rows, struct error *err);
 
 /* The dialect of a map; sqlite3_free() it. NULL: ERR_MISSING. */

@@ -90,8 +90,8 @@ static void check_taken(const ckptdb *c, const char *old, const char *new, struc
     text_release(&sql);
 }
 
-/* Of files that are no checkpoints and were seen in both places, keep what is known of the new. A
- * path below the old place counts for nothing here: what is there moves on itself. */
+/* Of files that are no checkpoints and were seen in both places, keep the rows of the new. A
+ * new path below the old place does not count: its row moves on itself. */
 static void forget_twice_seen(const ckptdb *c, const char *table, const char *which,
                               const char *old, const char *new, struct error *err)
 {
@@ -115,7 +115,7 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
         return;
     db_run(c->db, err, NULL, "UPDATE _files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
            (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
-    /* What an import missed where it was is there again, with its first file. */
+    /* A checkpoint reported gone is back once its first file is. */
     db_run(c->db, err, NULL,
            "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
            ") AND (?1" ID_ORD ") = 0",

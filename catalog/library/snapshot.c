@@ -2,7 +2,7 @@
  * snapshot.c - a copy of the catalog, in a file of its own.
  *
  * VACUUM INTO makes it: one read transaction, so it is one state however long it takes, others go on
- * writing (SQLite's online backup begins anew whenever they do), and nothing is left of what was dropped. A page that is not what was written ends it.
+ * writing (SQLite's online backup begins anew whenever they do), and no dropped rows remain. A damaged page ends it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "catalog/library/library.h"
 #include "catalog/sql/open.h"
 
-/* The sums of pages came along. They are of the other file, whose counter the copy may meet: our own VFS
+/* The sums of pages came along. They belong to the other file, whose counter the copy may reach: our own VFS
  * must not see them. */
 static void drop_sums(const char *path, struct error *err)
 {

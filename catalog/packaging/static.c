@@ -1,6 +1,6 @@
 /*
- * static.c - what the static program (`make static`) has in place of shared libraries: their functions are
- * linked in, and what the linker puts in place of dlopen() and dlsym() finds them by name.
+ * static.c - the static program (`make static`) does without shared libraries: their functions are
+ * linked in, and the functions here, which the linker puts in place of dlopen() and dlsym(), find them by name.
  */
 #include <string.h>
 

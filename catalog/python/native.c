@@ -129,7 +129,7 @@ void native_call_begin(struct native_call *call)
 
 void native_stoppable(bool (*signals)(void))
 {
-    static _Thread_local struct native_call call; /* lives as long as the thread that is asked of */
+    static _Thread_local struct native_call call; /* lives as long as the thread */
     call.signals = signals;
     native_call_begin(&call);
     ckptdb_stopping(native_stop, &call);

@@ -1,5 +1,5 @@
 /*
- * native.h - what the Python package needs in C beside libckptdb: rows by the batch, and a way to be
+ * native.h - what the Python package needs in C besides libckptdb: rows in batches, and a way to be
  * interrupted.
  *
  * A statement's rows cross to Python by columns: one call steps up to `most` rows, without Python's lock,
@@ -18,7 +18,7 @@ struct ckptdb_checkpoint;
 struct native_column {
     uint8_t *types;
     int64_t *numbers; /* of each row: an integer, or the bits of a double */
-    /* rows + 1 of them: bytes[ends[i]] to bytes[ends[i + 1]] are row i's text or blob */
+    /* rows + 1 numbers: bytes[ends[i]] to bytes[ends[i + 1]] are row i's text or blob */
     int64_t *ends;
     char *bytes;
     size_t byte_space;
@@ -39,7 +39,7 @@ struct native_rows *native_rows_new(int columns, size_t most);
 int native_rows_next(struct native_rows *, struct sqlite3_stmt *, size_t bytes_most);
 void native_rows_free(struct native_rows *);
 
-/* Read all of a plain tensor into as many bytes: fewer arguments to convert than ckptdb_checkpoint_read() has. */
+/* Read a whole plain tensor into as many bytes: with fewer arguments to convert than ckptdb_checkpoint_read(). */
 bool native_read(struct ckptdb_checkpoint *, size_t tensor, void *buffer);
 
 /* The context of a ckptdb_watch: `stop` is true once `asked` is set. Every 50 ms it calls `signals`, but only on the thread
@@ -57,10 +57,10 @@ struct native_call {
 void native_call_begin(struct native_call *);
 bool native_stop(void *context);
 /* Waits of this thread for other machines end when Python's signal handlers raise something, also outside of a catalog's
- * calls. Again once that was raised. */
+ * calls. Call it again once that was raised. */
 void native_stoppable(bool (*signals)(void));
 
-/* For ckptdb_watch.progress: tells `progress`, ten times a second, and what is finished. */
+/* For ckptdb_watch.progress: calls `progress` ten times a second, and at the end. */
 void native_progress(void *context, const char *doing, uint64_t done, uint64_t total);
 
 /* For ckptdb_watch.say. */

@@ -3,7 +3,7 @@
  * after a has been cast to dtype, as JSON:
  * {"max_abs":…,"rel_l2":…,"delta_l2":…,"cosine":…,"unequal":…,"nans":…,
  * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}, and "rows":… where shapes differ in the first dimension
- * alone: the rows that both have are compared. NULL if one of them has no numbers to read.
+ * alone: the rows that both have are compared. NULL if either has no numbers to read.
  * Quantised integers (qint8) have them as they are stored, next to other integers only. A fourth
  * argument is a pointer to a struct ckptdb_reading (catalog/ckptdb.h), or NULL.
  */

@@ -50,7 +50,7 @@ static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s, str
     if (size > (uint64_t)most)
         return error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
                          "%llu bytes, but an SQL value holds %d at most; tensor_values() "
-                         "reads a part of it, `ckptdb get` and `ckptdb export` all of it",
+                         "reads a part, `ckptdb get` and `ckptdb export` read everything",
                          (unsigned long long)size, most);
     uint8_t *all = sqlite3_malloc64(size ? size : 1);
     struct bytes block;

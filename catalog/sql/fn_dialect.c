@@ -9,7 +9,7 @@
  *                                      matches decides ('last'; otherwise the first one does)
  *   options_fault(dialect, options)    what is wrong with a set's options; NULL: nothing, or the
  *                                      dialect is not known
- *   dialect_check(dialect)             NULL; an error that names the dialects if it is none of them
+ *   dialect_check(dialect)             NULL; an error that names the dialects if it is not one
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ int sql_register_dialect(sqlite3 *db)
 {
     static const struct sql_function functions[] = {
         {"dialect_is", 2, dialect_is},
-        /* By this name a view asks, so that SQLite without the extension says what is missing. */
+        /* Views use this name, so that SQLite without the extension says what is missing. */
         {"dialect_is (of ckptdb.so: load this extension first)", 2, dialect_is},
         {"options_fault", 2, options_fault},
         {"dialect_check", 1, dialect_check},

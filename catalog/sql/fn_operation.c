@@ -4,7 +4,7 @@
  *
  *   operation_shape(ops, shape)         the resulting shape; NULL: they are impossible
  *   operation_error(ops, shape, dtype)  why they are impossible, "ValueError: text"; else NULL
- *   operation_dtype(dtype)              the dtype of what operations other than casts make of a tensor
+ *   operation_dtype(dtype)              the dtype that operations other than casts give a tensor
  */
 
 #include "catalog/base/text.h"

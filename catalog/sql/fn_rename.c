@@ -1,7 +1,7 @@
 /*
- * fn_rename.c - renamed(renames, name [, count]): what re.sub makes of a name, with the patterns and
- * templates [["REGEX", "TEMPLATE"], ...] one after the other, the first `count` of them. NULL for no
- * renames is the name.
+ * fn_rename.c - renamed(renames, name [, count]): the name after re.sub with the patterns and
+ * templates [["REGEX", "TEMPLATE"], ...] one after the other, the first `count` only. NULL for no
+ * renames gives the name itself.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * function.h - what the SQL functions of this folder do alike: they are registered from tables, share
+ * function.h - common code of this folder's SQL functions: they are registered from tables, share
  * data, and give texts and errors.
  */
 #pragma once
@@ -48,7 +48,7 @@ void sql_result_string(sqlite3_context *, const char *);
 void sql_result_error(sqlite3_context *, const struct error *);
 void sql_result_refuse(sqlite3_context *, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* A copy of an argument that means a checkpoint: of a text, the id of what commands take it for
+/* A copy of an argument that means a checkpoint: for a text, the id of the checkpoint that commands take it for
  * (catalog/db/find.h), else of the value. Returns an SQLite code; with SQLITE_ERROR *message is set, to be
  * freed with sqlite3_free(). */
 int sql_checkpoint(sqlite3 *, sqlite3_value *given, sqlite3_value **out, char **message);

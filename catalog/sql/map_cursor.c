@@ -17,7 +17,7 @@
      1ull << COLUMN_DTYPE | 1ull << COLUMN_SHAPE | 1ull << COLUMN_OPS | 1ull << COLUMN_RULE |      \
      1ull << COLUMN_STATUS | 1ull << COLUMN_ERROR | 1ull << COLUMN_NOTE | 1ull << COLUMN_WINS)
 
-/* Columns that the call states, or the count of a status: where no others are asked for, as by count(*),
+/* Columns that the call states, or the count of a status: if no others are used, as in count(*),
  * rows need not be made. */
 #define SAME_COLUMNS                                                                               \
     (1ull << COLUMN_SOURCE_ID | 1ull << COLUMN_CHECKPOINT_ID | 1ull << COLUMN_STATUS |             \
@@ -280,7 +280,7 @@ static int settle_all(struct map_cursor *c)
     return rc;
 }
 
-/* Begin to read the leaves that are to be renamed, and of them what the used columns need. */
+/* Begin to read the leaves that are to be renamed, as far as the used columns need. */
 static int rename_begin(struct map_cursor *c)
 {
     const bool operates = map_cursor_uses(c, COLUMN_DTYPE) || map_cursor_uses(c, COLUMN_SHAPE) ||
@@ -598,7 +598,7 @@ static int cursor_begin(struct map_cursor *c)
     return rc;
 }
 
-/* A source or a target may be named; but `checkpoint_id = 'x'` is of a column, which holds ids. */
+/* A source or a target may be named; but `checkpoint_id = 'x'` compares a column, which holds ids. */
 static int take_argument(struct map_cursor *c, enum given given, bool by_column,
                          sqlite3_value *value)
 {

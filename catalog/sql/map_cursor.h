@@ -1,6 +1,6 @@
 /*
  * map_cursor.h - the cursor of the table-valued functions of maps (vt_map.c): goes through the
- * checkpoints that were asked for, settles their maps, and returns the rows one after the other.
+ * requested checkpoints, settles their maps, and returns the rows one after the other.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "catalog/sql/rule_cache.h"
 #include "catalog/sql/vtab.h"
 
-/* One list for all functions; some columns are used by one of them only. */
+/* One list for all functions; some columns are used by one function only. */
 #define MAP_COLUMNS(X)                                                                             \
     X(SOURCE_ID, "source_id INTEGER")                                                              \
     X(CHECKPOINT_ID, "checkpoint_id INTEGER")                                                      \
@@ -139,7 +139,7 @@ static inline bool map_cursor_uses(const struct map_cursor *c, enum column colum
     return c->used >> column & 1;
 }
 
-/* What gives back what a cursor holds, and xFilter, xNext and xEof of the module. `used`: the columns in use, a bit each, in
+/* Release what a cursor holds; and xFilter, xNext and xEof of the module. `used`: the columns in use, a bit each, in
  * hexadecimal; `set`: what is given (enum given), a bit each. */
 void map_cursor_empty(sqlite3_vtab_cursor *);
 int map_cursor_filter(sqlite3_vtab_cursor *, int set, const char *used, int argc,

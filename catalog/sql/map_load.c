@@ -103,7 +103,7 @@ static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *nam
 
 /* --- leaves ------------------------------------------------------------------------------ */
 
-/* What `place` tells (schema/12_leaf.sql) is not asked of SQLite, which takes longer for it. */
+/* Columns that follow from `place` (schema/12_leaf.sql) are computed here, as SQLite takes longer. */
 static enum map_kind map_load_kind_of(sqlite3_stmt *s)
 {
     if (sqlite3_column_int64(s, PLACE) >> TENSOR_ORD_BITS & 1)
@@ -132,7 +132,7 @@ static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
         .match = (uint32_t)l->matches,
         .kind = kind,
     };
-    /* As text SQLite would copy it, to put a NUL after it. What is empty is NULL as a blob. */
+    /* As text SQLite would copy it, to put a NUL after it. An empty text is NULL as a blob. */
     size_t len = (size_t)sqlite3_column_bytes(s, NAME);
     const char *name = sqlite3_column_blob(s, NAME);
     if (!len)

@@ -80,7 +80,7 @@ int map_load_leaves(struct map_statements *, const struct dialect *, struct rule
 /* Read all leaves and empty containers, without matching; there are about `expected`. */
 int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, size_t expected,
                   struct map_task *, struct map_tree *);
-/* Read what a translation makes of a checkpoint as the rows of the task, in the file's order: each row
+/* Read the translation of a checkpoint as the rows of the task, in the file's order: each row
  * `ok`, `dropped`, `unmatched`, or `error` where the original raises something for it alone. */
 int map_load_translated(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
                         struct map_task *);

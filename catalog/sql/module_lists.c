@@ -176,7 +176,7 @@ struct ranking {
     const struct module_list *list; /* of the last entry; the place of each of its sums' values */
     uint32_t *of_sum;
     size_t of_sum_space;
-    uint32_t of_depth[DEPTHS]; /* the same of depths, plus 1; 0: not known */
+    uint32_t of_depth[DEPTHS]; /* the same for depths, plus 1; 0: not known */
 };
 
 static int by_bytes(const void *a, const void *b)
@@ -259,7 +259,7 @@ static int rank_entry(struct module_lists *m, struct ranking *r, const struct mo
     return rank_number(r, module_sum_number(&l->sums.sum[sum], column), &r->of_sum[sum], out);
 }
 
-/* Put entries in the order of their ranks, and number what is alike in it and was alike before. */
+/* Sort entries by rank, and number those that are alike in it and were alike before. */
 static int place_entries(const struct ranking *r, struct module_entry *e, size_t count)
 {
     struct module_entry *sorted = malloc((count + 1) * sizeof(*sorted));

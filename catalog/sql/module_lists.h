@@ -1,5 +1,5 @@
 /*
- * module_lists.h - the modules of each layout in memory, and lists of them in the order of columns, for the
+ * module_lists.h - the modules of each layout in memory, and lists in the order of columns, for the
  * table by_module (vt_module.c). Functions return SQLite codes; the reason of a failure is sqlite3_errmsg(), or
  * blocks_damage().
  */
@@ -36,7 +36,7 @@ struct module_lists {
     struct text name;  /* and its result */
 };
 
-/* A module of a layout, or what several have (module_lists_sort_values()); `group` is the same for neighbours that are alike in what they are sorted by. */
+/* A module of a layout, or a value that several share (module_lists_sort_values()); `group` tells unequal neighbours apart. */
 struct module_entry {
     uint32_t layout, at, group;
 };
@@ -95,7 +95,7 @@ int module_name(struct module_lists *, struct module_list *, uint32_t at, struct
 /* Put entries of lists that were read in the order of keys; alike ones keep their order. */
 int module_lists_sort(struct module_lists *, struct module_entry *, size_t count,
                       const struct module_key *, size_t keys);
-/* The same of entries that each mean the modules of a layout with sums.depth[at], or with sums.sum[at], by the
- * column that this has. */
+/* The same for entries that each mean the modules of a layout with sums.depth[at], or with sums.sum[at], by the
+ * column that this determines. */
 int module_lists_sort_values(struct module_lists *, struct module_entry *, size_t count,
                              struct module_key);

@@ -31,5 +31,5 @@ struct rule_set *rule_cache_find(struct rule_cache *, sqlite3 *, const char *bou
 struct rule_set *rule_set_hold(struct rule_set *);
 void rule_set_drop(void *);
 
-/* Shared by all holders: an answer is valid until one of them asks again. */
+/* Shared by all holders: an answer is valid until any holder asks again. */
 struct rules *rule_set_rules(const struct rule_set *);

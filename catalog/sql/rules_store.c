@@ -157,7 +157,7 @@ static const char *rules_store_choose(sqlite3 *db, const char *path, const char 
             error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                       "no rule set is called '%.100s'; there are %.300s", name, all);
         else if (!found)
-            error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "it makes no rule set");
+            error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "it creates no rule set");
     }
     sqlite3_finalize(s);
     return chosen;

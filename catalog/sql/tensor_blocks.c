@@ -126,7 +126,7 @@ void blocks_close(struct blocks *b)
         sqlite3_finalize(b->load[i].stmt);
 }
 
-/* A transaction that writes may be rolled back, which changes no version: what is read in it is read anew every
+/* A transaction that writes may be rolled back, which changes no version: rows are read anew in it every
  * time. */
 bool blocks_renew(struct blocks *b)
 {
@@ -247,7 +247,7 @@ int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
     return rc == SQLITE_OK ? blocks_check(b, *out) : rc;
 }
 
-/* --- who has them ------------------------------------------------------------------------ */
+/* --- holders ----------------------------------------------------------------------------- */
 
 static int add_holder(struct layout *l, size_t *space, struct holder holder)
 {
@@ -478,7 +478,7 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
                             : SQLITE_NOMEM;
 }
 
-/* The value that a layout has in a table of one each, SQLITE_ROW. A catalog that only earlier programs wrote may have
+/* A layout's value in a table with one row per layout, SQLITE_ROW. A catalog that only earlier programs wrote may have
  * no such table. */
 static int find_value(struct blocks *b, sqlite3_stmt **find, const char *sql, struct layout *l)
 {

@@ -1,6 +1,6 @@
 /*
  * tensor_blocks.h - the layouts of a catalog in memory: the columns of their tensors, BLOCK_TENSORS
- * at a time, and the checkpoints that have each. Everything is read when it is first asked for, and
+ * at a time, and the checkpoints that have each. Everything is read when it is first needed, and
  * kept for the statements that follow until the catalog changes.
  *
  * What is kept has a ceiling (BLOCKS_BYTES): beyond it all blocks are dropped and read again, so a
@@ -112,8 +112,8 @@ void blocks_leave(struct blocks *);
 
 /* The layout of this id, which is in _layouts, with as many tensors as it says. */
 int blocks_layout(struct blocks *, int64_t id, struct layout **out);
-/* The same in two steps: most statements want the tensors of few layouts, and a look at its last tensor
- * reads a page for each. What is not checked has no tensors to go through, and no blocks. */
+/* The same in two steps: most statements want the tensors of few layouts, and looking at a layout's last tensor
+ * reads a page. A layout that is not checked yet has no tensors to step through, and no blocks. */
 int blocks_find(struct blocks *, int64_t id, struct layout **out);
 int blocks_check(struct blocks *, struct layout *);
 /* Read which checkpoints have a layout; for many layouts it reads the checkpoints of all. */
@@ -123,9 +123,9 @@ int blocks_all_holders(struct blocks *);
 /* SQLITE_DONE if all layouts together have `tensors` tensors; else kinds are missing. */
 int blocks_all_given(struct blocks *, uint64_t tensors);
 
-/* The failure of a layout that has something wrong. */
+/* The failure for a damaged layout. */
 int blocks_damaged(struct blocks *, int64_t layout, const char *what);
-/* The failure of tensors whose files are missing. */
+/* The failure for tensors whose files are missing. */
 int blocks_lack_files(struct blocks *);
 
 /* Read what a layout has of packed columns; valid as a block is. Afterwards layout.packed is NULL where it has none. */
@@ -169,5 +169,5 @@ static inline int64_t block_number(const struct block *b, uint32_t ord, enum blo
 /* The rank that a shape has as JSON: its commas. */
 int64_t shape_rank(struct cell shape);
 
-/* What is wrong with the catalog after SQLITE_CORRUPT_VTAB. */
+/* The damage to the catalog after SQLITE_CORRUPT_VTAB. */
 const char *blocks_damage(const struct blocks *);

@@ -99,7 +99,7 @@ static int put_integer(sqlite3_context *ctx, int64_t number)
     return SQLITE_OK;
 }
 
-/* What windows hold: the statement that reads it, the size of a row, and how one is taken. */
+/* The kinds of windows: the statement that reads one, the size of a row, and how a row is taken. */
 struct windowed {
     enum detail detail;
     size_t size;
@@ -132,7 +132,7 @@ static int take_hash(struct arena *a, sqlite3_stmt *s, void *row)
     return copy_cell(a, s, 1, row);
 }
 
-/* Find what belongs to a position of the checkpoint, 0 where nothing does. Reads a window around
+/* Find the row for a position of the checkpoint, 0 if absent. Reads a window around
  * it: that position alone where few tensors are wanted, or `alone` says so, else its block. A
  * damaged catalog may state a wrong number of tensors, so no window is longer. */
 static int look_in_window(struct tensor_cursor *c, struct window *w, const struct windowed *what,
@@ -188,7 +188,7 @@ static int current_place(struct tensor_cursor *c, struct place *out)
 }
 
 /* The file at a position of the checkpoint's; its path is NULL if absent. Files of a second block
- * are read one by one: tensors may go to and fro between blocks. */
+ * are read one by one: tensors may alternate between blocks. */
 static int current_file(struct tensor_cursor *c, int64_t position, struct file_cell *out)
 {
     static const struct windowed files = {DETAIL_FILES, sizeof(*out), take_file};

@@ -31,7 +31,7 @@ enum stream {
     STREAMS
 };
 
-/* Statements that read what belongs to one checkpoint or tensor. */
+/* Statements that read rows of one checkpoint or tensor. */
 enum detail { DETAIL_LABEL, DETAIL_FILES, DETAIL_PLACES, DETAIL_HASHES, DETAIL_NAMED, DETAILS };
 #define FEW_TENSORS 4
 
@@ -45,7 +45,7 @@ struct tensor_table {
     bool by_name; /* a row is a tensor of a layout, with the first checkpoint that has it */
 };
 
-/* The tensors of a layout that are wanted. `ords` NULL: all of them. */
+/* The wanted tensors of a layout. `ords` NULL: all. */
 struct selection {
     uint64_t round; /* of the cursor when it was made; 0: never */
     uint32_t *ords;
@@ -108,7 +108,7 @@ struct tensor_cursor {
     enum stream kind;
     sqlite3_stmt *stream;
     enum stream later_kind; /* IN_FILE: what comes after `stream`, */
-    sqlite3_stmt *later;    /* files, or checkpoints for what is in none; NULL: it has come */
+    sqlite3_stmt *later;    /* files, or checkpoints for tensors in none; NULL: done */
     int64_t first_id;       /* ids before it are not wanted */
     sqlite3_stmt *values;   /* of an EACH_VALUE: its rows are ours */
     struct tensor_groups groups;
@@ -130,13 +130,13 @@ struct tensor_cursor {
     size_t list_count, list_space, list_at;
 
     /* IN_STORAGE: it goes through the checkpoints once for each kind of storage. */
-    unsigned storage;                 /* which time it is */
+    unsigned storage;                 /* which pass it is */
     unsigned storages;                /* a set of the kinds for which it goes */
     unsigned seen;                    /* a set of the kinds that there were the first time */
     struct selection placed_selected; /* of a checkpoint that has its own places */
 
-    /* IN_FILE: it goes through the files, and through the checkpoints for what is in none. */
-    bool unfiled;          /* this is for what is in none */
+    /* IN_FILE: it goes through the files, and through the checkpoints for tensors in none. */
+    bool unfiled;          /* this pass is for tensors in none */
     struct strmap filed;   /* a layout's id, or a checkpoint's and 1, to a struct filed */
     struct arena of_filed; /* all of these; given back when it is FILED_BYTES */
     struct {
@@ -190,7 +190,7 @@ static inline void tensor_go(struct tensor_cursor *c)
              : c->selection->ords ? c->selection->ords[at]
                                   : at;
 }
-/* Leave of the selected tensors of the current checkpoint those that are in the current file. */
+/* Keep only those selected tensors of the current checkpoint that are in the current file. */
 int tensor_select_filed(struct tensor_cursor *, const struct selection *all);
 /* Take the file of the stream's row for the current one. */
 int tensor_take_file(struct tensor_cursor *);
@@ -198,12 +198,12 @@ void tensor_forget_filed(struct tensor_cursor *);
 /* Begin with the checkpoints again, for the next kind of storage; false: there is no further one. */
 bool tensor_next_storage(struct tensor_cursor *);
 
-/* A statement for what belongs to a checkpoint, with ids from ?1 to ?2. */
+/* A statement for rows of a checkpoint, with ids from ?1 to ?2. */
 int tensor_detail(struct tensor_table *, enum detail which, int64_t first, int64_t last,
                   sqlite3_stmt **out);
 /* Read the name and path of the current checkpoint. */
 int tensor_label(struct tensor_cursor *);
-/* Forget what was read of the current checkpoint. */
+/* Forget the rows of the current checkpoint. */
 void tensor_leave(struct tensor_cursor *);
 /* A kind of storage, 0 to 4, whatever a catalog says. */
 static inline unsigned storage_kind(int64_t storage)
@@ -219,7 +219,7 @@ static inline const int *tensor_columns(const struct tensor_table *t)
     return t->by_name ? by_name_columns : NULL;
 }
 
-/* The id of what has a position in the current checkpoint. */
+/* The id of a row by its position in the current checkpoint. */
 static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)
 {
     return (int64_t)((uint64_t)c->hit.checkpoint << TENSOR_ORD_BITS) + position;

@@ -1,6 +1,6 @@
 /*
  * tensor_filed.c - the rows of `tensor` by file: for each path the checkpoints that have such a file,
- * and of each the tensors that are in it; once, before or after all paths, the tensors that are in none.
+ * and for each the tensors in it; once, before or after all paths, the tensors in none.
  */
 #include <stdlib.h>
 

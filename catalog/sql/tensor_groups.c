@@ -9,8 +9,8 @@
 #include "catalog/db/ids.h"
 #include "catalog/sql/vtab.h"
 
-/* The catalog knows the sizes that each layout has, not which tensors have them: these are put in order when their
- * layout comes. */
+/* The catalog knows each layout's sizes, not which tensors have them: the tensors are sorted when their
+ * layout is reached. */
 struct sized {
     uint32_t *ords; /* NULL: it has not come yet */
     uint32_t at;
@@ -180,7 +180,7 @@ static int next_by_size(struct tensor_groups *g, struct layout **layout, uint32_
 /* --- by sorting --------------------------------------------------------------------------- */
 
 /* Keys are written so that memcmp() orders them as SQLite does: NULL, then numbers, then texts.
- * What is to come backwards has its bits turned. */
+ * Keys in descending order have their bits inverted. */
 static void put_number(struct text *out, int64_t n)
 {
     unsigned char bytes[9] = {n != NUMBER_NULL};
@@ -346,7 +346,7 @@ static int sort_tensor(struct sorting *s, struct layout *l, uint32_t ord)
     return rc;
 }
 
-/* With `all`, which is for all tensors in any order within a key, those of a packed row can have one entry. */
+/* With `all` (all tensors, in any order within a key) the tensors of a packed row can share one entry. */
 static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords, uint32_t count,
                        bool all)
 {

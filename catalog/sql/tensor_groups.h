@@ -43,9 +43,9 @@ struct tensor_groups {
 
 /* Add the tensors with names from one to another. */
 int groups_between(struct tensor_groups *, struct blocks *, struct cell from, struct cell to);
-/* The tensors of a layout that are wanted: `count` ascending numbers, or NULL: all. */
+/* The wanted tensors of a layout: `count` ascending numbers, or NULL: all. */
 typedef int groups_filter(void *of, struct layout *, const uint32_t **ords, uint32_t *count);
-/* All tensors in the order of a plan's keys; with a filter, which may be NULL, only what it lets through. */
+/* All tensors in the order of a plan's keys; with a filter (may be NULL) only those that pass. */
 int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *,
                    groups_filter *, void *of);
 /* Put *count tensors of a layout in the order of a plan's keys, where equal keys stay as they were, or only

@@ -160,7 +160,7 @@ static int order_column(const struct ordering *o)
     return o->at == o->end ? TENSOR_COLUMNS : column_of(o->columns, o->at->iColumn);
 }
 
-/* Whether what is left of an ORDER BY is how the rows of one checkpoint lie. */
+/* Whether the rest of an ORDER BY is the order of the rows of one checkpoint. */
 static bool is_in_file(const struct ordering *o, bool backwards)
 {
     const int column = order_column(o);
@@ -222,7 +222,7 @@ static bool tests_checkpoints(const struct tensor_plan *p)
 
 static bool order_keys(struct tensor_plan *p, struct ordering o)
 {
-    if (tests_checkpoints(p)) /* what is left of all is sorted sooner than it is found among all */
+    if (tests_checkpoints(p)) /* sorting the rest is faster than finding it among all */
         return false;
     if (!order_keyed(p, &o))
         return false;
@@ -245,8 +245,8 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
     return keyed_on && is_in_file(&o, false);
 }
 
-/* Whether the rows can come by storage: what has one of its five words in all checkpoints, then
- * what has the next. */
+/* Whether the rows can come by storage: all checkpoints' rows with one of the five words, then
+ * those with the next. */
 static bool order_storage(struct tensor_plan *p, struct ordering o)
 {
     p->order = IN_STORAGE;
@@ -372,8 +372,8 @@ static double plan_found(enum tensor_access access, const struct tensor_counts *
     }
 }
 
-/* How much dearer rows are that have to be sorted. With more, a join that tests a pattern of another table's
- * column, and sorts what this leaves, would go through all tensors in order instead. */
+/* The extra cost of rows that have to be sorted. With more, a join that tests a pattern of another table's
+ * column, and sorts the remaining rows, would go through all tensors in order instead. */
 #define SORTING_COSTS 8
 
 static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n,

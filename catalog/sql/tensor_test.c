@@ -134,7 +134,7 @@ static bool ordered(char op, int sign)
     }
 }
 
-/* What needs no value: 1 passes, 0 does not, -1 the value decides. */
+/* Decides without the value: 1 passes, 0 does not, -1 the value decides. */
 static int without_value(const struct tensor_test *t, bool null)
 {
     if (t->op == TEST_NULL || t->op == TEST_NOTNULL)

@@ -2,8 +2,8 @@
  * tensor_test.h - the conditions of a statement that the table `tensor` looks at itself, once for each
  * tensor of a layout or for each checkpoint, instead of for each row.
  *
- * They leave out rows that cannot meet the condition. SQLite looks at the rows that are left once
- * more, so where a comparison depends on what the table is not told (the affinity of the other side,
+ * They leave out rows that cannot meet the condition. SQLite tests the remaining rows
+ * again, so where a comparison depends on something unknown to the table (the affinity of the other side,
  * whether LIKE minds case), a test lets everything pass.
  */
 #pragma once

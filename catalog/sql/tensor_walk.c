@@ -125,7 +125,7 @@ static bool row_passes(const struct tensor_cursor *c, const struct packed_column
     return true;
 }
 
-/* Select what the tests of packed columns leave. */
+/* Select the tensors that pass the tests of packed columns. */
 static int select_packed(struct tensor_cursor *c, const struct layout *l, bool places,
                          struct selection *s)
 {
@@ -221,7 +221,7 @@ bool tensor_next_storage(struct tensor_cursor *c)
     return c->storage < STORAGES;
 }
 
-/* Leave of a selection what is stored in the current way. */
+/* Keep only the tensors of a selection that have the current storage. */
 static int select_stored(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
     const struct selection all = *s;
@@ -268,7 +268,7 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     const bool own = stored && c->hit.placed;
     if (!room_for_selections(c))
         return SQLITE_NOMEM;
-    /* Which tensors groups list does not depend on who has them. */
+    /* The tensors in groups do not depend on their checkpoints. */
     const bool places = c->test_places && !c->grouped && !c->hit.placed;
     struct selection *s = own ? &c->placed_selected
                               : selection_of(c, l, c->test_places && !c->grouped && c->hit.placed);
@@ -462,7 +462,7 @@ static int pick_group(struct tensor_cursor *c)
     return rc;
 }
 
-/* Put what a layout has of a group in the order of the later keys. */
+/* Sort a layout's tensors of a group by the later keys. */
 static int sort_later(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
     const struct tensor_plan *p = &c->plan;

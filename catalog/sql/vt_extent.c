@@ -23,7 +23,7 @@ struct extent_cursor {
     struct arena arena;
     struct stored_tensor tensor;
     uint64_t run, within; /* for a grid in files: its run, and the place in that */
-    sqlite3_stmt *ids;    /* of all tensors; NULL: a single one was asked for */
+    sqlite3_stmt *ids;    /* of all tensors; NULL: only one is wanted */
 };
 
 static const char all_ids[] =

@@ -109,7 +109,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     struct error err = {.offset = NO_OFFSET};
     vtab_clear(base->pVtab);
     if (number != 3)
-        return vtab_refuse(base->pVtab, "say of which checkpoints: %s(a, b)", kind->name);
+        return vtab_refuse(base->pVtab, "say for which checkpoints: %s(a, b)", kind->name);
     infer_release(&c->result);
     c->result = (struct inferred){0};
     c->of.at = c->of.end = c->of.key = 0;

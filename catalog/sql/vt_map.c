@@ -3,7 +3,7 @@
  * built:
  *
  *   translation_rows(ruleset, source)
- *   renamed_leaves(ruleset, source)    what the rules alone make of each leaf
+ *   renamed_leaves(ruleset, source)    each leaf after the rules alone
  *   assignment_rows(ruleset, source, target_id)
  *   conversion_rows(ruleset, source)
  *   restore_rows(ruleset, source, target_id, strict)   target_id 0: without a model
@@ -18,14 +18,14 @@
  * renamed_leaves(); a restore begins with them. For the others names are matched with the rules as
  * they are read (map_load.h), the dialect settles the matches into rows
  * (catalog/maps/map/dialect.h), and this file returns them. Renamed leaves are read and returned
- * some at a time, until `wins` is asked for, which depends on all that follow.
+ * some at a time, until `wins` is used, which depends on all later leaves.
  *
  * Sources of one layout have the same rows, except for the tensor ids, and so have targets: the map
- * is settled once, and each row is returned for all of them. If a query uses only the
+ * is settled once, and each row is returned for all. If a query uses only the
  * checkpoint and the status of a conversion's rows, as count(*) does, they are counted as
- * conversion_counts() counts them, and a count of n is returned as n rows. Without a rule set, every one of the view is
- * asked. A name that is no rule set, or one of another view, is an error that says which is meant;
- * of names that other tables of the query give, only the view's have rows.
+ * in conversion_counts(), and a count of n is returned as n rows. Without a rule set, every rule set of the view is
+ * used. A name that is no rule set, or belongs to another view, is an error that says which is meant;
+ * among names from other tables of the query, only the view's have rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -301,7 +301,7 @@ static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     id = rowid_add(id, (uint64_t)c->source.list[c->source.at].id);
     id = rowid_add(id, (uint64_t)c->target.list[c->target.at].id);
     id = rowid_add_value(id, c->argument[GIVEN_STRICT]);
-    /* In which order statuses are counted depends on the call. */
+    /* The order in which statuses are counted depends on the call. */
     for (const char *s = c->counting ? c->task.row[c->row].status : ""; *s; s++)
         id = rowid_add(id, (unsigned char)*s);
     const uint64_t nth = c->repeats ? c->repeat : c->counting ? 0 : c->before + c->row;

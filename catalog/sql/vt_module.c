@@ -153,8 +153,8 @@ static int module_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 
 /* --- planning ----------------------------------------------------------------------------- */
 
-/* Rows that a condition leaves of `rows`: as for other views of a checkpoint (vt_view.c), so that joins with one
- * begin where those with another do. */
+/* How many of `rows` rows pass a condition: as for other views of a checkpoint (vt_view.c), so that joins with one
+ * begin where joins with another do. */
 static double rows_left(double rows, int column, char op)
 {
     const bool equal = op == TEST_EQ || op == TEST_IS || op == TEST_IN;
@@ -204,7 +204,7 @@ static bool plan_order(sqlite3_index_info *info, struct text *plan, bool tests_c
         const int column = info->aOrderBy[i].iColumn;
         if (column < 0)
             return false;
-        /* A checkpoint's columns are alike after one of them. */
+        /* After one of a checkpoint's columns the others are equal. */
         const bool again = BIT(column) & OF_CHECKPOINT && (single || named);
         named |= (BIT(column) & OF_CHECKPOINT) != 0;
         if (!again && !(ordered & BIT(column)))
@@ -366,7 +366,7 @@ static int select_depth(struct module_cursor *c, struct module_list *l, size_t d
     return rc;
 }
 
-/* Whether the tests leave anything of a layout, as far as its sums tell. */
+/* Whether any module of a layout can pass the tests, as far as its sums tell. */
 static bool any_sum_passes(const struct module_cursor *c, const struct module_list *l)
 {
     bool any = !(c->tested & OF_SUM);
@@ -375,7 +375,7 @@ static bool any_sum_passes(const struct module_cursor *c, const struct module_li
     return any;
 }
 
-/* Put what was selected in the order of plan.within; if each comes once, leave that. */
+/* Sort the selection by plan.within; keep that order if each comes once. */
 static int sort_selection(struct module_cursor *c, struct module_list *l,
                           struct module_selection *s)
 {
@@ -534,7 +534,7 @@ static int by_checkpoint(const void *a, const void *b)
     return (x->checkpoint > y->checkpoint) - (x->checkpoint < y->checkpoint);
 }
 
-/* In which order the names of checkpoints are. */
+/* The order of the checkpoints' names. */
 static int order_names(struct module_cursor *c)
 {
     sqlite3_stmt *s = NULL;
@@ -775,7 +775,7 @@ static int module_eof(sqlite3_vtab_cursor *base)
     return ((struct module_cursor *)base)->eof;
 }
 
-/* What modules can be that pass a test of their text: equality leaves one length, and one depth for each
+/* Which modules can pass a test of their text: equality leaves one length, and one depth for each
  * separator. */
 static struct shapes shapes_of(const struct tensor_test *t)
 {

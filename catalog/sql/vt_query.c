@@ -247,8 +247,8 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
  *
  * A plan that lacks a required parameter is not refused here, only made so expensive that
  * SQLite takes any other first; query_filter() refuses it. The reason is how SQLite plans `a =
- * 1 AND (b = 2 OR c = 3)`: for each side of the OR it first calls this with the terms of that
- * side alone, and refusing, because `a` is missing there, would fail the whole statement. */
+ * 1 AND (b = 2 OR c = 3)`: for each side of the OR it first calls this with that side's terms
+ * alone, and refusing, because `a` is missing there, would fail the whole statement. */
 static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     struct query *q = (struct query *)base;

@@ -8,7 +8,7 @@
  * goes through groups of tensors, and for each through the checkpoints that have them. Columns are
  * read when a statement uses them.
  *
- * The table `by_name` is the same of the first checkpoint of each layout, and only with columns of layouts.
+ * The table `by_name` is the same for the first checkpoint of each layout, with columns of layouts only.
  *
  * CREATE VIRTUAL TABLE temp.tensor puts it in front of the view (sql_cover_views()).
  */
@@ -232,7 +232,7 @@ static int begin_stream(struct tensor_cursor *c, enum stream kind)
     return vtab_take(t->db, &t->idle[kind], stream_sql[kind], &c->stream);
 }
 
-/* The ids of checkpoints that the tests leave. */
+/* The ids of checkpoints that pass the tests. */
 static void narrow(const struct tensor_cursor *c, int64_t *first, int64_t *last, int64_t *first_id)
 {
     *first = INT64_MIN;
@@ -264,7 +264,7 @@ static int open_range(struct tensor_cursor *c)
     return rc;
 }
 
-/* What is in no file comes first, or last. */
+/* Tensors in no file come first, or last. */
 static int open_files(struct tensor_cursor *c)
 {
     const bool back = c->plan.backwards;
@@ -341,7 +341,7 @@ static int open_names(struct tensor_cursor *c)
 }
 
 /* In the order of columns. A name or a size comes by an index, which goes through all tensors: where all rows
- * are wanted, and tests leave few, these are sorted instead. */
+ * are wanted and few pass the tests, these are sorted instead. */
 static int open_keys(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;

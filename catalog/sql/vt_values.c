@@ -42,7 +42,7 @@ struct values_cursor {
 };
 
 /* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. A plan without id
- * is no error yet: for each side of an OR SQLite asks with the terms of that side alone. */
+ * is no error yet: for each side of an OR SQLite asks with its own terms alone. */
 static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
     (void)t;

@@ -3,8 +3,8 @@
  * the right of a RIGHT or FULL JOIN, nor where a view of several tables is on the right of a LEFT
  * JOIN. There it computes the whole view, and looks through it for every row of the other side.
  *
- * Such a table asks the view's own query with all conditions that SQLite hands to it, and in the order
- * that is wanted. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
+ * Such a table runs the view's own query with all conditions that SQLite hands to it, in the wanted
+ * order. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -73,10 +73,10 @@ struct view_table {
 struct view_cursor {
     sqlite3_vtab_cursor base; /* first */
     sqlite3_stmt *stmt;
-    const char *plan; /* what it was made for, and the conditions that it has */
+    const char *plan; /* its key, and its conditions */
     unsigned conditions;
     bool eof;
-    /* The row of one id, or that an integer has none: the rows of a join often ask for the same again. */
+    /* The row of one id, or that an integer has none: rows of a join often look the same one up again. */
     bool kept, kept_empty;
     int64_t integer;
 };
@@ -146,8 +146,8 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
 
 /* --- planning ----------------------------------------------------------------------------- */
 
-/* Whether a condition means the same of the view's column and a value as of what the value came
- * from, as far as can be known now; view_filter() looks at the value. */
+/* Whether a condition on the view's column and a value means the same as with the value's
+ * origin, as far as can be known now; view_filter() looks at the value. */
 static char view_test(const struct view_table *t, sqlite3_index_info *info, int i)
 {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
@@ -216,7 +216,7 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     text_addf(&plan, ";%llx", (unsigned long long)info->colUsed);
     info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
     /* A look-up costs about what one of a table of SQLite's own does: else it would take no other table's rows in
-     * order and look up what belongs to each. */
+     * order and look up the matching rows. */
     info->estimatedCost = finds_few ? 4 + rows : 20 + (double)info->estimatedRows * 3;
     info->idxStr = text_str(&plan) ? sqlite3_mprintf("%s", text_str(&plan)) : NULL;
     info->needToFreeIdxStr = 1;
@@ -254,7 +254,7 @@ static bool is_alike(const struct view_table *t, int column, char op, sqlite3_va
                                          : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
 }
 
-/* Every opening of a catalog makes these tables; few of them are asked. */
+/* Every opening of a catalog makes these tables; few are queried. */
 static const char *view_query(struct view_table *t)
 {
     for (struct schema_object o = {0}; !t->query && schema_next(&o);)
@@ -277,8 +277,8 @@ static void write_query(struct view_table *t, const char *plan, unsigned conditi
         else
             text_adds(sql, "NULL");
     }
-    /* Not the view itself, which reads the catalog's own tables, also where results that a catalog for
-     * reading cannot keep are in temporary ones. */
+    /* Not the view itself, which reads the catalog's own tables even where the results of a read-only
+     * catalog are in temporary ones. */
     text_adds(sql, " FROM (");
     const char *query = view_query(t);
     text_add(sql, query, strcspn(query, ";"));

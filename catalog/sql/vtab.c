@@ -184,6 +184,6 @@ int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlit
     (void)argv, (void)id;
     vtab_refuse(table, "%s",
                 argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
-                          : "what lies in the catalog is written by `ckptdb import PATH` alone");
+                          : "only `ckptdb import PATH` writes the catalog's contents");
     return SQLITE_READONLY;
 }

@@ -1,5 +1,5 @@
 /*
- * vtab.h - what the virtual tables of this folder do alike: they come into being, are given arguments,
+ * vtab.h - common code of this folder's virtual tables: they are created, get arguments,
  * count rows, fail, and keep a prepared statement for the next cursor. Functions return SQLite codes.
  */
 #pragma once
@@ -11,8 +11,8 @@
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
 
-/* What a table begins with whose cursors are `cursor` bytes that begin with 0. `empty` gives back what one
- * holds before these are freed. */
+/* The head of a table whose cursors are `cursor` zeroed bytes. `empty` releases what a cursor
+ * holds before its bytes are freed. */
 struct vtab {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
@@ -26,7 +26,7 @@ int vtab_make(const struct vtab *, const char *declaration, int trust, sqlite3_v
 int vtab_open(sqlite3_vtab *, sqlite3_vtab_cursor **out);
 int vtab_close(sqlite3_vtab_cursor *);
 
-/* What a cursor begins with that counts its rows; its xNext, xEof and xRowid. */
+/* The head of a cursor that counts its rows; its xNext, xEof and xRowid. */
 struct vtab_cursor {
     sqlite3_vtab_cursor base; /* first */
     uint64_t at, end;
@@ -70,7 +70,7 @@ int sql_given(sqlite3_index_info *, int column, bool *unusable);
  * with none. */
 int sql_prefer(sqlite3_index_info *, int before, int after);
 /* Pass the values of `count` columns from `first` on, which are given by equality, to xFilter: idxNum is
- * the set of them. SQLite does not compare them again. */
+ * their set. SQLite does not compare them again. */
 void sql_pass(sqlite3_index_info *, int first, int count, bool *unusable);
 
 /* The xUpdate of tables that lie in the catalog: refuses, and says what to do instead. */
@@ -80,5 +80,5 @@ int sql_refuse_change(sqlite3_vtab *, int argc, sqlite3_value **argv, sqlite3_in
 int vtab_once(sqlite3 *, sqlite3_stmt **, const char *sql, const char *types, ...);
 /* Prepare a text, or take the statement `*idle` if it is of the same text. */
 int vtab_take(sqlite3 *, sqlite3_stmt **idle, const char *sql, sqlite3_stmt **out);
-/* Make what a cursor took the idle one; NULL: it took none. */
+/* Make the statement that a cursor took the idle one; NULL: it took none. */
 void vtab_give_back(sqlite3_stmt **idle, sqlite3_stmt **taken);

@@ -21,7 +21,7 @@ struct emission {
     bool stored_unknown;
 };
 
-/* Number of absent values, and the index of the first of them. */
+/* Number of absent values, and the index of the first. */
 static uint64_t count_absent(const struct zarr_array *a, const struct grid *g, uint64_t *first)
 {
     uint64_t counts[TENSOR_RANK_MAX], all;
@@ -128,8 +128,8 @@ static void report_site(struct job *job, const struct array_site *s, const char 
     int len = (int)(e->len < 200 ? e->len : 200);
     if (s->consolidated)
         job_issue(job, ISSUE_WARNING, where, NO_OFFSET, "no-metadata",
-                  "the metadata file of \"%.*s\" is missing; what the root says of it was taken",
-                  len, e->name);
+                  "the metadata file of \"%.*s\" is missing; the root's copy was taken", len,
+                  e->name);
     if (!s->found) {
         job_issue(job, ISSUE_ERROR, where, NO_OFFSET, "missing-chunk",
                   "the directory of tensor \"%.*s\" is missing, and its chunks with it", len,

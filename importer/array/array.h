@@ -17,7 +17,7 @@ bool array_probe_node(const struct probe_dir *, const char *name);
 
 /* What a key of a store is, by its last component: "a/b/.zarray" is ARRAY_V2 of "a/b". */
 enum array_key {
-    ARRAY_VALUE, /* none of the others: of an array, if of anything */
+    ARRAY_VALUE, /* none of the others: an array's, if anything's */
     ARRAY_V2,
     ARRAY_V3, /* or a group's */
     ARRAY_ATTRIBUTES,
@@ -52,7 +52,7 @@ struct array_site {
     uint64_t no_files;    /* entries with the name of a chunk that are not files, */
     const char *no_file;  /* and the first of these names */
     uint64_t strangers;   /* files that are not keys of the array, */
-    const char *stranger; /* and the name of one of them */
+    const char *stranger; /* and the name of one */
 };
 
 /* Attributes of a node: JSON text, an object. */
@@ -74,11 +74,11 @@ struct array_tree {
     size_t attribute_count;
     uint64_t foreign;          /* files and directories below the root that are not zarr, but named
                          like checkpoints of other formats: not looked into, */
-    const char *first_foreign; /* and the path of one of them */
+    const char *first_foreign; /* and the path of one */
     uint64_t lost_attributes;  /* .zattrs and .zmetadata that could not be read, */
     const struct error *lost;  /* and why, of one of them */
     uint64_t links;            /* links to directories, which are not followed, */
-    const char *link;          /* and the path of one of them */
+    const char *link;          /* and the path of one */
 };
 
 /* Find every array below `root` (absolute), reading directories and metadata on up to

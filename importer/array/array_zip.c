@@ -4,7 +4,7 @@
  *   NAME/.zarray, NAME/0.0 ...     of each array (version 2), or
  *   NAME/zarr.json, NAME/c/0/0     (version 3), as members
  *
- * The store is written to as a folder is: a value that changes is a second member of its name, and
+ * The store is written like a folder: a value that changes becomes a second member of the same name, and
  * the last one counts. ZipStore stores members as they are; other programs that pack a folder deflate
  * them, which is then the first step of such a chunk's chain.
  *
@@ -39,7 +39,7 @@ struct zipped {
     struct zipped_array *arrays;
     size_t count, space;
     uint64_t strangers;                /* members that belong to no array, */
-    const struct zip_member *stranger; /* and the first of them */
+    const struct zip_member *stranger; /* and the first */
 };
 
 static void report_member(struct zipped *z, const struct zip_member *m,
@@ -220,7 +220,7 @@ enum status array_emit_archive(struct job *job)
     take_members(&z, false);
     if (z.strangers)
         job_issue(job, ISSUE_WARNING, NULL, z.stranger->header, "not-in-array",
-                  "members that belong to no array: %llu, the first of them \"%.200s\"",
+                  "members that belong to no array: %llu, the first \"%.200s\"",
                   (unsigned long long)z.strangers, z.stranger->name);
     job_expect(job, z.count);
     for (size_t i = 0; i < z.count && job->err->status == OK; i++) {

@@ -341,7 +341,7 @@ bool zarr_add_codec(struct zarr_chain *c, const char *name, const struct zarr_va
     if (row == rows)
         return zarr_unreadable(c->z, "its codec \"%s\" is not known here", name);
     if (!(known[row].places & places))
-        return zarr_unreadable(c->z, "its codec \"%s\" is where none of its kind can be", name);
+        return zarr_unreadable(c->z, "its codec \"%s\" is in a place for another kind", name);
     return zarr_members(c->z, settings, known[row].settings, m, NULL) && known[row].add(c, m) &&
            c->z->err->status == OK;
 }

@@ -213,7 +213,7 @@ bool zarr_type_v3(struct zarr_parsing *z, const struct zarr_value *v)
 
 static bool bad_fill(struct zarr_parsing *z)
 {
-    return zarr_unreadable(z, "its fill value is none of a %s array", z->array->dtype);
+    return zarr_unreadable(z, "its fill value does not fit a %s array", z->array->dtype);
 }
 
 /* Keep the fill element, unless it is all zeros, which is the default. */

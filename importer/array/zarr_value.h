@@ -71,7 +71,7 @@ bool zarr_bad(struct zarr_parsing *, const struct zarr_value *, const char *fmt,
 /* Why the elements cannot be read; the first reason stays. Returns true: parsing goes on. */
 bool zarr_unreadable(struct zarr_parsing *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Whole numbers, at most TENSOR_RANK_MAX of them. */
+/* At most TENSOR_RANK_MAX whole numbers. */
 bool zarr_numbers(struct zarr_parsing *, const struct zarr_value *, const char *what,
                   uint64_t **numbers, unsigned *count);
 

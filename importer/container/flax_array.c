@@ -39,7 +39,7 @@ static bool flax_array_read_shape(struct msgpack *m, struct flax_array *a)
             return false;
         if (item.type != MSGPACK_UNSIGNED)
             return msgpack_fail(m, item.offset, ERR_CORRUPT, "bad-shape",
-                                "a dimension that is negative or no number");
+                                "a dimension that is negative or not a number");
         a->shape[a->rank] = item.number;
     }
     return true;

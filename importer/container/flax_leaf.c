@@ -139,7 +139,7 @@ static const char *check_chunks(const struct flax_array *a, uint64_t elements, u
         if (!add_u64(sum, a->runs[i].elements, &sum) ||
             !mul_u64(a->runs[i].elements, width, &bytes) || bytes != a->runs[i].len)
             return "has a chunk whose bytes are not what its shape and dtype need";
-    return sum == elements ? NULL : "has chunks that are not all of it";
+    return sum == elements ? NULL : "has chunks that do not cover it";
 }
 
 static void claim_chunks(struct flax_sink *s, const struct flax_array *a, uint64_t width,

@@ -107,7 +107,7 @@ static bool visit_extension(struct flax_tree *t, const struct msgpack_item *item
     if (item->kind == FLAX_EXTENSION_COMPLEX)
         return visit_complex(t, item);
     job_issue(t->job, ISSUE_ERROR, t->source->name, item->offset, "unknown-extension",
-              "\"%.*s\" is an extension of type %d, which is none of Flax's: left out", SHOWN(t),
+              "\"%.*s\" is an extension of type %d, which Flax does not have: left out", SHOWN(t),
               item->kind);
     return true;
 }
@@ -131,7 +131,7 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map, b
     m->err = &err;
     bool ok = map->count == 3 ? flax_chunks_read(m, t->job->arena, &array)
                               : msgpack_fail(m, map->offset, ERR_CORRUPT, NULL,
-                                             "a chunked array has a shape and chunks, and no more");
+                                             "a chunked array has only a shape and chunks");
     m->err = t->job->err;
     if (ok)
         return flax_tree_visit(
@@ -279,7 +279,6 @@ void flax_walk(struct job *job, const struct source *source, const struct flax_v
     if (flax_open(&t, job, source, visitor) == OK && flax_value(&t) == OK &&
         t.reader.at < t.reader.end)
         job_issue(job, ISSUE_ERROR, source->name, t.reader.at, "trailing-bytes",
-                  "%llu bytes after the tree are not part of it",
-                  (unsigned long long)(t.reader.end - t.reader.at));
+                  "%llu bytes follow the tree", (unsigned long long)(t.reader.end - t.reader.at));
     flax_close(&t);
 }

@@ -9,9 +9,9 @@
  *           ...            an array or a map: its items come next;
  *                          a string, bytes or an extension: its bytes are at item.data
  *
- * Only what is asked for is read: after a payload that was passed over the next bytes are read in
+ * Only what is needed is read: after a skipped payload the next bytes are read in
  * small portions, which grow while reading goes on without a gap. Every length is compared with the
- * bytes that are left, and so is every number of items, since each of them takes a byte at least.
+ * bytes that are left, and so is every number of items, since each takes a byte at least.
  *
  * After an error, which is in m->err, every call returns false until it is cleared
  * there. A caller that can go on puts another error and another place there.

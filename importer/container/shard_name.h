@@ -6,7 +6,7 @@
  *   llama.cpp        STEM-00001-of-00003.gguf                          parts from 1
  *   TensorFlow V2    PREFIX.data-00000-of-00002                        parts from 0
  *   TensorFlow V1    PREFIX-00000-of-00002                             parts from 0
- * All of them print "%05d": five digits, more where the number needs them. T5X prints three
+ * All print "%05d": five digits, more where the number needs them. T5X prints three
  * (train_ds-000-of-001): a shorter number is taken where the caller allows it.
  *
  *   struct shard_name s;

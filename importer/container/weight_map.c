@@ -365,7 +365,7 @@ bool weight_map_wants(struct job *job, const struct weight_source *in, const cha
     return false;
 }
 
-/* Report what the index and the shards do not agree on. */
+/* Report where the index and the shards disagree. */
 static void report_differences(struct job *job, const struct weight_map *m)
 {
     for (uint64_t i = 0; i < m->stray_count; i++) {

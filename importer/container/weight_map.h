@@ -43,14 +43,14 @@ struct weight_map {
     bool has_total; /* the index states a total_size: */
     double total;
     uint64_t nbytes; /* bytes of all tensors found; the caller adds them up */
-    /* Of these, what total_size may leave out: it begins where another does */
+    /* of tensors that begin where another does, which total_size may leave out */
     uint64_t tied;
     bool any_lost;
     struct weight_stray *strays; /* private to weight_map.c */
     size_t stray_count, stray_space;
 };
 
-/* What a format is whose shards' names end in `suffix`. `reader` emits the tensors of a shard; damage goes to its
+/* The members of a format whose shards' names end in `suffix`. `reader` emits the tensors of a shard; damage goes to its
  * *err: the shard is then reported as lost. */
 #define WEIGHT_MAP_SET(suffix, reader)                                                             \
     .suffixes = suffix ".index.json", .set = true, .probe = weight_map_probe,                      \

@@ -337,7 +337,7 @@ static enum status read_entries(struct zip *z, const struct directory *d, enum z
         struct zip_member *m = &z->members[i];
         const uint64_t next = i + 1 < d->entries ? m[1].header : d->offset;
         m->inferred = next <= d->offset && infer_data(s, m, next);
-        if (!m->inferred && s->ops->at_hand) /* all of them at once, and what the data begin with */
+        if (!m->inferred && s->ops->at_hand) /* all at once, and the beginnings of the data */
             s->ops->at_hand(s, m->header, LOCAL_BYTES + m->name_len);
     }
     for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
@@ -357,7 +357,7 @@ static enum status read_entries(struct zip *z, const struct directory *d, enum z
     }
     strmap_release(&names);
     if (err->status == OK && cursor_left(&c))
-        corrupt(s, cursor_offset(&c), err, "its directory has more than its entries");
+        corrupt(s, cursor_offset(&c), err, "its directory has bytes after its entries");
     return err->status;
 }
 

@@ -4,9 +4,9 @@
  * Read from the central directory, and strict about it, because two readers that disagree
  * on one archive are how a scanner is bypassed: nothing before the archive, one directory,
  * no duplicate names, no member over another or over the directory, and the local header
- * must say the same name and method; on another machine it is read only where PyTorch's alignment does
+ * must have the same name and method; on another machine it is read only where PyTorch's alignment does
  * not tell where the data is. Only zip_head() and zip_read() decompress anything.
- * Where an archive is written to as a folder is (zarr), a file that changes is a second member.
+ * Where an archive is written like a folder (zarr), a file that changes becomes a second member.
  */
 #pragma once
 
@@ -58,10 +58,10 @@ enum zip_names {
 enum status zip_open(const struct source *source, enum zip_names, struct arena *, struct zip *out,
                      struct error *);
 
-/* Of an archive that lost its end and so its directory ("truncated" of zip_open()), the members as
+/* For an archive that lost its end and so its directory (zip_open(): "truncated"), the members as
  * their local headers tell, up to the first that is not whole: `cut`. If that one's bytes are stored, it
  * has what is left, its checksum being unknown. Reads all of the file if the sizes follow the data.
- * Only for what nobody else can read either: there is no directory that could disagree. */
+ * Only for archives that nobody else can read either: there is no directory that could disagree. */
 enum status zip_salvage(const struct source *source, struct arena *, struct zip *out,
                         struct error *);
 
@@ -86,7 +86,7 @@ struct zip_run {
 enum status zip_run(const struct zip *, const struct zip_member *, struct zip_run *,
                     struct error *);
 
-/* The member's first decoded bytes: `len` of them, or all there are (*got). */
+/* The member's first `len` decoded bytes, or all there are (*got). */
 enum status zip_head(const struct zip *, const struct zip_member *, void *dst, size_t len,
                      size_t *got, struct error *);
 

@@ -116,7 +116,7 @@ static enum status inflate_head(const struct zip *z, const struct zip_member *m,
     return err->status;
 }
 
-/* Decoded bytes: room for `len`, `made` of them written. */
+/* Decoded bytes: room for `len`, of which `made` are written. */
 struct head {
     uint8_t *at;
     size_t len, made;
@@ -140,7 +140,7 @@ static void decode_head(const struct zip *z, const struct zip_run *run, uint64_t
     else if (!codec_args_parse(codec, argument, &step.args) ||
              !codec_step_size(codec, &step.args, take, &size))
         error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
-                  "a zip member is coded as no reader takes it: \"%s\"", run->codec);
+                  "a zip member has a coding that no reader takes: \"%s\"", run->codec);
     else if (source_read(z->source, run->offset, stored, (size_t)take, err) == OK)
         codec->decode(&step, (struct bytes){stored, (size_t)take}, out->at, out->len, &out->made,
                       err);

@@ -1,4 +1,4 @@
-/* zip_report.c - what is odd about an archive that can be read all the same. */
+/* zip_report.c - oddities of an archive that can be read all the same. */
 #include <ctype.h>
 
 #include "importer/container/zip.h"

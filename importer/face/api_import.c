@@ -47,11 +47,11 @@ struct issues {
     struct text before; /* path of the last refused file */
 };
 
-/* Whether an issue refuses a file, and is the first one of that file: rows are sorted by path. */
+/* Whether an issue refuses a file, and is the file's first: rows are sorted by path. */
 static bool is_refused(struct issues *all, const struct ckptdb_issue *i)
 {
     if (i->checkpoint || strcmp(i->severity, "error") != 0 || strcmp(i->code, "unreadable") == 0)
-        return false; /* what the search could not look at may be anything */
+        return false; /* files that the search could not look at may be anything */
     const bool same =
         all->before.len && text_str(&all->before) && strcmp(text_str(&all->before), i->path) == 0;
     text_reset(&all->before);
@@ -142,7 +142,7 @@ static void run_import(ckptdb *c, const struct ckptdb_import_options *o, struct 
     ckptdb_watch(c, &watch);
 }
 
-/* Pass on what a dry run found that an import would refuse without, or would not even, opening it again; how many. */
+/* Pass on files of a dry run that an import would refuse, or skip, without opening them again; how many. */
 static uint64_t give_refused(const struct ckptdb_import_options *o, const struct import_report *r)
 {
     uint64_t count = r->before_count;

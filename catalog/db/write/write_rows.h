@@ -115,7 +115,7 @@ static inline struct bytes digest_bytes(const struct layout_digest *d)
 
 /* --- write_layout.c, write_outdated.c ----------------------------------------------------- */
 
-/* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
+/* Find or write the layout's row; *placed: this checkpoint's bytes are not at the places of the
  * layout's. */
 void write_layout(struct writer *, const struct batch_layout *, int64_t *id, bool *placed,
                   struct error *err);
@@ -125,7 +125,7 @@ void write_placements(struct writer *, const struct batch_layout *, int64_t chec
  * remember what that found, for write_renewed() to compare afterwards. (write_outdated.c) */
 void write_outdated(struct writer *, int64_t checkpoint, bool *outdated, struct error *err);
 void write_renewed(struct writer *, int64_t checkpoint, struct error *err);
-/* Forget all that is known of the contents of its tensors. */
+/* Forget all results about the contents of its tensors. */
 void write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
 /* Find or write the row of a batch's facts; -1 on failure. */
 int64_t write_meta(struct writer *, const struct batch *, struct error *err);

@@ -159,7 +159,7 @@ static void clear_paths(struct writer *w, const struct batch *b, struct error *e
     for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
         const char *role = b->files[i].role;
         if (b->path && role && strcmp(role, "facts") == 0)
-            continue; /* only facts were taken from it: what is wrong with it is said of the file itself */
+            continue; /* only facts came from it: its issues are the file's own */
         write_row(w, err, CLEAR_ISSUES, "s", b->files[i].path);
         write_row(w, err, CLEAR_PASSED, "s", b->files[i].path);
     }
@@ -191,7 +191,7 @@ static void put_checkpoint(struct writer *w, const struct batch *b, int64_t id, 
               b->format, b->run, b->has_step ? &b->step : NULL, b->item, layout,
               meta >= 0 ? &meta : NULL, (int64_t)placed, l->stored_unknown ? NULL : &stored,
               (int64_t)b->file_count, newest(b), (int64_t)time(NULL));
-    /* A checkpoint's name is its path until labels_renew() names all of them. */
+    /* A checkpoint's name is its path until labels_renew() names all. */
     write_row(w, err, known ? RENEW_LABEL : PUT_LABEL, "iss", id, b->path, state_names[b->state]);
     w->unnamed = true;
     if (placed)
@@ -240,8 +240,8 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
         put_found(w, b, &id, err);
     } else if (err->status == OK && id > 0) {
         /* What is catalogued stays, with issues that say what happened since; but hashes and
-             * the like (17_content_drop.sql) are of the old contents, and go. A passing failure
-             * changes nothing of that. */
+             * the like (17_content_drop.sql) describe the old contents, and go. A passing failure
+             * changes nothing. */
         char sql[80];
         snprintf(sql, sizeof(sql), "DELETE FROM _issues WHERE checkpoint = %lld", (long long)id);
         /* Earlier imports left nothing to clear, but this one may have issues of the same

@@ -30,8 +30,8 @@ bool writer_kept(const struct writer *);
 void writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget which checkpoints below `root` were reported as gone, before they are reported anew. */
 void writer_clear_walked(struct writer *, const char *root, struct error *err);
-/* Drop the issues of links that lead nowhere where a checkpoint says that it misses the file, and of
- * what was passed over inside a checkpoint and is one of its own now. */
+/* Drop the issues of dangling links where a checkpoint reports the missing file, and of files
+ * that were passed over inside a checkpoint and are checkpoints themselves now. */
 void writer_clear_settled(struct writer *, struct error *err);
 void writer_vanished(struct writer *, int64_t checkpoint, const char *path, struct error *err);
 /* Notes are issues of a checkpoint that come from its neighbours ('two-formats', 'shadowed'), and

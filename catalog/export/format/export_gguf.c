@@ -1,7 +1,7 @@
 /*
  * export_gguf.c - GGUF, version 3, little-endian (gguf_header.h): what llama.cpp and its relatives load.
  *
- * In several files each is a complete one that says which it is; the first has the metadata:
+ * Of several files, each is complete and says which it is; the first has the metadata:
  *   split.no, split.count    u16: the part's number, from 0, and how many there are
  *   split.tensors.count      i32: of all parts
  *
@@ -137,7 +137,7 @@ static struct quantizing *quantizing_of(struct quantizing *q, size_t count,
     return rest && t->rank > 1 && row % rest->to.block_elems == 0 ? rest : NULL;
 }
 
-/* Vectors become float32, as llama.cpp's converters make it, unless --dtype says what becomes of them. */
+/* Vectors become float32, as in llama.cpp's converters, unless --dtype says otherwise. */
 static void quantize(struct export_plan *p, struct quantizing *q, size_t count, struct error *err)
 {
     for (size_t i = 0; i < p->count && err->status == OK; i++) {
@@ -334,7 +334,7 @@ static uint64_t alignment_of(const struct export_layout *l)
     return alignment;
 }
 
-/* The first file is named last: whoever opens it finds the others. */
+/* The first file is named last: by then the others are there. */
 static void export_gguf_lay_out(struct export_layout *l)
 {
     const uint32_t count = lay_parts(l);

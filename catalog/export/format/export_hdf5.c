@@ -10,7 +10,7 @@
  *   "TREE"   32 of these at most, or of trees; the nodes of one level follow each other
  *   header   where tree and heap are (hdf5_header.h)
  *
- * Everything is at multiples of 8, data at multiples of 64. Where a tensor is in chunks, "TREE"s of these take the place of
+ * Everything is at multiples of 8, data at multiples of 64. If a tensor is in chunks, "TREE"s of chunks replace
  * its data; the chunks follow behind all this, at any byte. This is the form of the library's version 1.0,
  * which every version reads.
  *
@@ -68,8 +68,8 @@ struct hdf5_tree {
     struct text text;
     int level; /* of deflate; -1: none */
     bool chunked, shuffled;
-    uint64_t chunk
-        [CHUNK_RANK]; /* that was asked for of tensors of `rank`; others are cut as seems best */
+    uint64_t
+        chunk[CHUNK_RANK]; /* requested for tensors of `rank`; others get a shape of our choice */
     unsigned rank;
 };
 
@@ -203,7 +203,7 @@ static void put_level(struct hdf5_tree *tree, const struct hdf5_index *x, unsign
     }
 }
 
-/* A tree above what is below; where its root is. */
+/* A tree above the level below; returns where its root is. */
 static uint64_t put_tree(struct hdf5_tree *tree, const struct hdf5_index *x,
                          struct hdf5_level below)
 {

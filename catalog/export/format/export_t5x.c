@@ -4,9 +4,9 @@
  *   OUT/checkpoint                     msgpack: {version: 3, optimizer: {target: {...}, state: {step, ...}},
  *                                      flax_mutables: {...}}; scalars are arrays in it
  *   OUT/target.encoder.kernel/.zarray  other arrays, gzip, in chunks of up to 64 MiB; in the msgpack they
- *   OUT/target.encoder.kernel/0.0      are what opens them with TensorStore
+ *   OUT/target.encoder.kernel/0.0      are TensorStore specs that open them
  *
- * Names are those that an import gives: target/..., state/..., flax_mutables/... Where no name begins so,
+ * Names are as an import gives them: target/..., state/..., flax_mutables/... If no name begins so,
  * all are the target's. A state without its step gets step 0.
  *
  * Source: t5x/checkpoints.py (Checkpointer._save_train_state, _read_state_from_tensorstore).
@@ -89,7 +89,7 @@ static void add_map(struct text *out, unsigned entries)
     text_addc(out, (char)(0x80 | entries));
 }
 
-/* What opens an array with TensorStore. */
+/* The TensorStore spec of an array. */
 static void add_spec(struct text *out, struct text *folder, struct export_tensor *t)
 {
     uint64_t chunk[TENSOR_RANK_MAX];

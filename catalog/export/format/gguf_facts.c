@@ -213,7 +213,7 @@ static bool state(struct gguf_facts *f, const char *key, struct kind kind, const
     return fits;
 }
 
-/* --- what a value looks like -------------------------------------------------------------- */
+/* --- guessing a value's type -------------------------------------------------------------- */
 
 static enum gguf_type integer_like(const char *text)
 {
@@ -246,7 +246,7 @@ static enum gguf_type scalar_like(const char *text)
     return type == GGUF_STRING ? real_like(text) : type;
 }
 
-/* What an element alone looks like; of int32 and wider types. False: it is null, an array or an object. */
+/* The type that a single element looks like, int32 or wider. False: it is null, an array or an object. */
 static bool element_like(const struct json_value *v, enum gguf_type *out)
 {
     const char *text = (const char *)v->text.at;
@@ -261,7 +261,7 @@ static bool element_like(const struct json_value *v, enum gguf_type *out)
     return true;
 }
 
-/* One type for all elements: the widest of these, unless one is of no such type. */
+/* One type for all elements, the widest, unless one has none. */
 static bool array_like(const struct json_value *array, enum gguf_type *out)
 {
     static const enum gguf_type widths[] = {GGUF_I32, GGUF_I64, GGUF_U64, GGUF_F32, GGUF_F64};
@@ -295,22 +295,22 @@ static struct kind kind_like(struct gguf_facts *f, const char *value)
     return kind;
 }
 
-/* --- what a person states ----------------------------------------------------------------- */
+/* --- facts from the user ------------------------------------------------------------------- */
 
 static bool key_begins(const char *key, size_t len, const char *prefix)
 {
     return len >= strlen(prefix) && memcmp(key, prefix, strlen(prefix)) == 0;
 }
 
-/* What every export makes anew. */
+/* Keys that every export makes anew. */
 static bool is_own_key(const char *key, size_t len)
 {
     return is_called(key, len, GGUF_KEY_ALIGNMENT) || key_begins(key, len, KEY_SPLIT) ||
            key_begins(key, len, GGUF_ORIG_SHAPE);
 }
 
-/* KEY:TYPE states the type, else a key that the source has keeps its own; else it is what the value looks
- * like. */
+/* KEY:TYPE states the type; otherwise a key of the source keeps its type, and a new one gets the type that the value
+ * looks like. */
 static void state_given(struct gguf_facts *f, const struct export_subject *subject,
                         const struct metadata_pair *pair)
 {
@@ -349,7 +349,7 @@ static void state_given(struct gguf_facts *f, const struct export_subject *subje
                   typed ? "" : ", which the source has there; KEY:TYPE=VALUE states another type");
 }
 
-/* --- what the source states --------------------------------------------------------------- */
+/* --- facts from the source ---------------------------------------------------------------- */
 
 /* Take all pairs of a GGUF file as they are. */
 static void read_gguf_header(struct gguf_facts *f, const struct source *s)
@@ -393,7 +393,7 @@ static bool make_rope(struct gguf_facts *f, const char *value)
     return made;
 }
 
-/* State bytes, which the column has or says in base64, as the list of u8 that they are. */
+/* State bytes, in the column or in base64, as a list of u8. */
 static bool state_bytes(struct gguf_facts *f, const char *key, sqlite3_stmt *row, int column)
 {
     const bool coded = sqlite3_column_type(row, column) == SQLITE_TEXT;
@@ -415,7 +415,7 @@ static bool state_bytes(struct gguf_facts *f, const char *key, sqlite3_stmt *row
     return bytes.len != SIZE_MAX;
 }
 
-/* State what a model of Hugging Face says, and keep the keys that it needs and does not say. */
+/* State the facts of a Hugging Face model, and keep the keys that it needs but does not state. */
 static void take_model(struct gguf_facts *f, const struct export_subject *subject)
 {
     sqlite3_stmt *row = gguf_model(subject, f->arena, f->err);
@@ -461,7 +461,7 @@ static void take_source(struct gguf_facts *f, sqlite3 *db, int64_t checkpoint)
     sqlite3_finalize(row);
 }
 
-/* --- what the tensors are ----------------------------------------------------------------- */
+/* --- dtypes of the tensors ----------------------------------------------------------------- */
 
 /* llama.cpp's number for a file that is mostly of a type. */
 static const struct {
@@ -475,7 +475,7 @@ static const struct {
 };
 #define FILE_TYPES (sizeof(file_types) / sizeof(file_types[0]))
 
-/* What most elements of matrices are; NULL: nothing that has a number. */
+/* The dtype of most elements of matrices; NULL: none that has a number. */
 static const char *file_type(const struct export_plan *plan)
 {
     uint64_t elements[FILE_TYPES] = {0}, most = 0;
@@ -493,7 +493,7 @@ static const char *file_type(const struct export_plan *plan)
     return number;
 }
 
-/* What a model's file says of its dtypes, unless the source has said it of the same ones. */
+/* The facts about a model's dtypes, unless the source has stated them for the same dtypes. */
 static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan, bool taken)
 {
     const struct kind kind = {.type = GGUF_U32};
@@ -513,8 +513,8 @@ static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-/* What the catalog knows of the sources. The first `taken` facts were taken from GGUF files, where only what
- * says where they come from is old. */
+/* The catalog's facts about the sources. The first `taken` facts came from GGUF files, where only the facts
+ * about their origin are out of date. */
 static void state_carried(struct gguf_facts *f, const struct metadata_pair *pair, size_t taken)
 {
     const struct kind kind = {.type = pair->kind == METADATA_INTEGER ? integer_like(pair->value)
@@ -536,7 +536,7 @@ static void put_pairs(const struct gguf_facts *f, struct text *out)
     }
 }
 
-/* What llama.cpp cannot do without, in one line. */
+/* The keys that llama.cpp cannot do without, in one line. */
 static void tell_missing(const struct gguf_facts *f, const struct export_subject *subject)
 {
     struct text line = {0};
@@ -548,14 +548,15 @@ static void tell_missing(const struct gguf_facts *f, const struct export_subject
     }
     for (size_t i = 0; i < f->wanting && states(f, KEY_ARCH); i++)
         if (!states(f, f->wanted[i]))
-            text_addf(&line, "%s%s",
-                      missing++ ? ", " : "llama.cpp looks for what is not known: ", f->wanted[i]);
+            text_addf(
+                &line, "%s%s",
+                missing++ ? ", " : "llama.cpp looks for keys that are not known: ", f->wanted[i]);
     if (missing && text_str(&line))
         subject->say(subject->context, text_str(&line));
     text_release(&line);
 }
 
-/* Whether a model is complete with a tensor beside its own: its layers have llama.cpp's names, and it lacks that. */
+/* Whether a model needs this tensor beside its own: its layers have llama.cpp's names, and it lacks the tensor. */
 static bool lacks(const struct export_plan *plan, const char *name)
 {
     bool layers = false;

@@ -21,7 +21,7 @@
  *
  * gguf_open() has walked the whole header once: neither loop can fail after that.
  *
- * Source: ggml's gguf.cpp and the format's text; what readers refuse is measured, not read.
+ * Source: ggml's gguf.cpp and the format's text; what readers refuse was measured.
  */
 #pragma once
 

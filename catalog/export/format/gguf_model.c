@@ -1,8 +1,8 @@
 /*
- * gguf_model.c - what llama.cpp needs to be told of a model that comes from Hugging Face: its architecture and
+ * gguf_model.c - what llama.cpp needs to know about a model from Hugging Face: its architecture and
  * sizes (config.json, whose facts the catalog has), its tokenizer (tokenizer.json, tokenizer_config.json,
  * added_tokens.json and SentencePiece's tokenizer.model, T5's spiece.model, which are read beside the checkpoint).
- * What becomes of each is in schema/function/gguf_model.sql.
+ * schema/function/gguf_model.sql says how each is used.
  */
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static struct bytes read_beside(struct arena *arena, const char *path, const cha
     return out;
 }
 
-/* Add a piece of SentencePiece's model, a message { 1: text, 2: float score, 3: type }. False: it is none. */
+/* Add a piece of SentencePiece's model, a message { 1: text, 2: float score, 3: type }. False: it is not one. */
 static bool add_piece(const struct source *s, const struct message_field *piece, struct text *out,
                       struct error *err)
 {
@@ -69,10 +69,10 @@ static bool add_piece(const struct source *s, const struct message_field *piece,
     return err->status == OK && isfinite(float_of(score)) && len && type >= 1 && type <= 6;
 }
 
-/* What is taken of SentencePiece's model. */
+/* The parts taken from SentencePiece's model. */
 struct sentence {
     struct bytes pieces;   /* [[TEXT, SCORE, TYPE], ...]; "[]": it is not there, or damaged */
-    struct bytes charsmap; /* what its normalizer makes of characters; len 0: it states nothing */
+    struct bytes charsmap; /* its normalizer's charsmap; len 0: it has none */
 };
 
 /* Take the charsmap of a normalizer, a message { 1: name, 2: charsmap, ... }. */
@@ -122,7 +122,7 @@ static struct sentence read_sentence(struct arena *arena, const char *path)
     return good ? out : nothing;
 }
 
-/* Tell what gives the tensors the names that llama.cpp looks for, if none has one. */
+/* Name the map that gives the tensors llama.cpp's names, if none has such a name. */
 static void tell_map(const struct export_subject *subject, const char *map)
 {
     const struct export_plan *p = subject->plan;

@@ -10,7 +10,7 @@
  *   msgpack_tree_close(&tree);
  *
  *   map     0xdf, u32be entries: key, value, ...   lists are maps with keys "0", "1", ...
- *   array   0xc9, u32be length, type 1:            then a msgpack value of that length:
+ *   array   0xc9, u32be length, type 1:            then a msgpack value of this length:
  *           [[2, 3], "float32", bytes]             C order, little-endian
  *
  * Sources: flax/serialization.py, _ndarray_to_bytes; the msgpack specification. Flax writes
@@ -43,7 +43,7 @@ void msgpack_array(struct text *out, const struct export_tensor *t);
 
 /* Dtypes that numpy.dtype() finds by name when ml_dtypes is imported. */
 bool msgpack_has_dtype(const struct dtype *);
-/* Whether there can be an array of that name; if not, the reason is added. */
+/* Whether an array can have this name; if not, the reason is added. */
 bool msgpack_holds_name(const char *name, struct text *why);
-/* What an array can be (struct exporter, `holds`). */
+/* Which tensors can be arrays (struct exporter, `holds`). */
 bool msgpack_holds(const struct export_tensor *t, struct text *why, const char **instead);

@@ -8,9 +8,9 @@
 
 #define NPY_RANK_MAX 64 /* of NumPy 2 */
 
-/* NumPy's spelling of a dtype ("<f4", "|b1", "<M8[us]") into `out`; false where NumPy has none of
- * that layout: block types, strings, complex32, more than one element a byte. What only ml_dtypes
- * knows is raw bytes, as it writes it itself: bfloat16 "|V2", 8-bit floats "|V1". */
+/* NumPy's spelling of a dtype ("<f4", "|b1", "<M8[us]") into `out`; false where NumPy has no type with
+ * the layout: block types, strings, complex32, more than one element per byte. A dtype that only ml_dtypes
+ * knows becomes raw bytes, as in its own files: bfloat16 "|V2", 8-bit floats "|V1". */
 bool npy_descr(const struct dtype *, char out[64]);
 
 /* Append a version 1.0 header for C order; its length is a multiple of 64, so data after it
@@ -20,6 +20,6 @@ bool npy_header(struct text *out, const char *descr, const uint64_t *shape, unsi
 /* What .npy and .npz can hold (struct exporter, `holds`). */
 struct export_tensor;
 bool export_numpy_holds(const struct export_tensor *, struct text *why, const char **instead);
-/* Say which of them NumPy alone will not know for numbers. */
+/* Say which tensors NumPy alone will see as raw bytes. */
 struct export_layout;
 void export_numpy_warn(const struct export_layout *);

@@ -64,7 +64,7 @@ bool export_torch_holds(const struct export_tensor *t, struct text *why, const c
     return !text_adds(why, "PyTorch has no such dtype that it saves by itself");
 }
 
-/* Refer to what was said; false: it was not, and gets the number that follows it. */
+/* Refer to what is written already; false: it is new, and gets the next number. */
 static bool said_before(struct torch_pickle *p, const char *what)
 {
     unsigned i = 0;

@@ -16,7 +16,7 @@
 
 #define TORCH_PICKLE_SAID 64
 
-/* What a pickle says again and again is written once, and then found by its number. */
+/* Recurring parts of a pickle are written once, and then referred to by number. */
 struct torch_pickle {
     struct text text;
     const char *said[TORCH_PICKLE_SAID]; /* literals, by number */

@@ -7,13 +7,13 @@
 #include "catalog/export/export_layout.h"
 #include "catalog/export/format/zarr_node.h"
 
-/* Append the path of a name's folder, up to its '/': the name, with '.' for each '/'. Nothing for a tree that is one array. */
+/* Append the path of a name's folder, with its '/': the name, with '.' for each '/'. Nothing if a tree is one array. */
 void zarr_folder_path(struct text *out, const char *name);
 
-/* Whether there can be a folder of that name, and zarr has the dtype (struct exporter, `holds`). */
+/* Whether a folder can have this name, and zarr has the dtype (struct exporter, `holds`). */
 bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const char **instead);
 
-/* Refuse names that are too long for a folder's, and those that differ and have one folder. */
+/* Refuse names that are too long for a folder, and different names that share one folder. */
 void zarr_folder_check(struct export_plan *, struct error *);
 
 /* Lay out the metadata and the chunks. */

@@ -305,7 +305,7 @@ static void check_branches(const struct branch *b, size_t count, struct error *e
         size_t n = shared(&b[i - 1], &b[i]);
         if (n == b[i].parts || n == b[i - 1].parts)
             form_cannot(err, "json",
-                        "the pattern of rule %lld lies below that of another rule, or is the same",
+                        "the pattern of rule %lld lies below another rule's, or is the same",
                         (long long)b[i].rule->ord);
     }
     for (size_t i = 0; i < count; i++)
@@ -332,8 +332,7 @@ static void transforms_check(const struct ruleset *set, struct error *err)
     for (size_t i = 0; i < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         if (form_has(r->compute) || (form_has(r->ops) && !r->replacement))
-            form_cannot(err, "json",
-                        "transforms has no place for what rule %lld has beside its names",
+            form_cannot(err, "json", "transforms has no place for more than the names of rule %lld",
                         (long long)r->ord);
     }
 }

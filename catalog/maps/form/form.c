@@ -124,7 +124,7 @@ enum status form_write(const struct form *form, const struct ruleset *set, struc
             form_cannot(err, NULL, "rule %lld has a NUL character, which no file holds",
                         (long long)r->ord);
         if (form->names_alone && (form_has(r->compute) || form_has(r->ops)))
-            form_cannot(err, "json", "%s has no place for what rule %lld has beside its names",
+            form_cannot(err, "json", "%s has no place for more than the names of rule %lld",
                         form->name, (long long)r->ord);
     }
     if (err->status == OK)

@@ -1,5 +1,5 @@
 /*
- * form.h - rule sets as files: one form a program that keeps such maps.
+ * form.h - rule sets as files: one form for each program that keeps such maps.
  *
  *   struct ruleset set = {.arena = &arena, .name = "mine"};
  *   const struct form *form = form_for_text(text);       the form that the text is in
@@ -31,7 +31,7 @@ struct form {
     const char *name;              /* "gin" */
     const struct dialect *dialect; /* the only one it holds; NULL: any */
     const char *holds;             /* "assignment maps of T5X", for messages */
-    bool names_alone;              /* it has no place for what a rule does beside giving names */
+    bool names_alone;              /* its rules can only give names */
     /* Whether a text is of this form rather than of a later one in forms.def. */
     bool (*recognise)(const char *text);
     /* Fills f->set, whose dialect is the form's, and whose options are empty ("{}") unless they are
@@ -48,7 +48,7 @@ struct form {
 
 const struct form *form_find(const char *name);     /* NULL if absent */
 const struct form *form_for_text(const char *text); /* never NULL */
-/* Say that there is no such form, and which there are. */
+/* Say that there is no such form, and list the forms. */
 enum status form_unknown(const char *name, struct error *);
 
 /* `path` is for messages. ERR_ARGUMENT: what is wrong, with its line where that is known. */

@@ -156,7 +156,7 @@ static size_t list_siblings(const struct fitting *s, size_t first, const struct 
     return count;
 }
 
-/* --- which of them, in which order --------------------------------------------------------------- */
+/* --- which pieces, in which order --------------------------------------------------------------- */
 
 /* The first letter of a label; for wq, wk, wv the second. */
 static char initial_of(const struct sibling *x)

@@ -131,7 +131,7 @@ enum status infer_transforms(struct infer_task *, struct error *);
 /* Pair what is left, by names, shapes and order. False: no memory. */
 bool infer_guess(struct infer_task *);
 
-/* How many names contain a word: a word that most of them contain says little. */
+/* How many names contain a word: a word in most names says little. */
 struct infer_words {
     struct arena *arena;
     struct strmap counts; /* keys in lower case */

@@ -244,7 +244,7 @@ static bool merge_places(struct merging *m, const struct draft_place *p, size_t 
     return true;
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* --- all drafts ----------------------------------------------------------------------------- */
 
 struct best {
     size_t first, count, tokens;

@@ -41,7 +41,7 @@ static bool is_copy(const struct drafts *s, struct example *const *e, size_t n, 
     return true;
 }
 
-/* A table from an old number (`from`; INFER_NONE: from all of them) to a new one; 0: they do not
+/* A table from an old number (`from`; INFER_NONE: from all together) to a new one; 0: they do not
  * determine it. */
 static uint32_t table_of(struct drafts *s, struct example *const *e, size_t n,
                          const struct token *old, uint32_t from, uint32_t to)
@@ -126,7 +126,7 @@ static void add_draft(struct drafts *s, struct example *const *e, size_t n)
     *PUSH(w->arena, s->at, s->count, s->space) = d;
 }
 
-/* The number of values of an old number; *tells: each of them has one outcome only. */
+/* The number of values of an old number; *tells: each value has one outcome only. */
 static size_t count_values(struct drafts *s, struct example *const *e, size_t n, uint32_t slot,
                            bool *tells)
 {

@@ -2,7 +2,7 @@
  * dialect.h - what the original program of a kind of map makes of the names that its rules match.
  *
  * The rules of a set are tried on the names of a checkpoint (rules.h). A dialect gets the matches,
- * the trees of the checkpoints and the rules, and settles what becomes of them as the original's
+ * the trees of the checkpoints and the rules, and settles the result as the original's
  * dict or tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
  *
  * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. If its

@@ -321,7 +321,7 @@ static void say_shared(struct conversion *c, const struct group *g, const struct
         map_repr(out, s->least);
         text_adds(out, " and of ");
         if (map_compare(s->least, s->most) == 0)
-            text_adds(out, "another part of it");
+            text_adds(out, "another part of the same tensor");
         else
             map_repr(out, s->most);
     } else if (s->differently) {

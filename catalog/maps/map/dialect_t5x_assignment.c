@@ -346,7 +346,7 @@ static bool sieve(const struct sieve *s, const char *at, size_t len, bool add)
 }
 
 /* Walk over all folders ("a", "a/b") of the keys of R ("a/b/c"): add them to the filter, or if
- * that is NULL, return whether one of them is among `keys`. */
+ * that is NULL, return whether one is among `keys`. */
 static bool sift_folders(const struct map_task *t, const struct sieve *into,
                          const struct strmap *keys)
 {

@@ -1,6 +1,6 @@
 /*
  * dialect_t5x_translator.c - T5X's CheckpointTranslator: the first rule whose pattern matches gives a leaf
- * its new name. What the set makes of that is schema/map/translation.sql.
+ * its new name. schema/map/translation.sql settles the rest.
  */
 #include "catalog/maps/map/dialect.h"
 

@@ -100,7 +100,7 @@ bool kauldron_is_below(struct map_text place, struct map_text name, struct map_t
 /* The parent of a place (the root's is the root); *part is the last component. */
 struct map_text kauldron_above(struct map_text place, struct map_text *part);
 struct map_text kauldron_element(struct map_task *t, struct map_text list, int64_t i);
-/* Whether the first component of a rest is a position in a list of that length. */
+/* Whether the first component of a rest is a position in a list of this length. */
 bool kauldron_is_position(struct map_text rest, size_t length);
 /* Whether the node counts as a list: all its children are numbers, and 0 is among them. */
 bool kauldron_is_list(struct map_task *t, const struct map_tree *tree, const struct strmap *nodes,

@@ -216,7 +216,7 @@ static struct rule *rule_called(struct rules *s, int64_t ord)
 
 static const struct rule_result unmatched = {.outcome = RULE_UNMATCHED, .text = ""};
 
-/* Mark the rules that the name could match. What is not UTF-8 is an error of the first rule. */
+/* Mark the rules that the name could match. A name that is not UTF-8 is an error of the first rule. */
 static bool mark(struct rules *s)
 {
     if (!s->index) {
@@ -246,7 +246,7 @@ static struct rule_result find_result(struct rules *s, size_t *at)
     return result;
 }
 
-/* How many bytes two names begin with that are the same. */
+/* The number of leading bytes that two names share. */
 static size_t shared_bytes(const struct text *last, const char *name, size_t len)
 {
     const size_t most = last->len < len ? last->len : len;

@@ -1,5 +1,5 @@
 /*
- * rules.h - an ordered list of rules that make names of names. Knows no SQLite.
+ * rules.h - an ordered list of rules that turn names into new names. Knows no SQLite.
  *
  * The first rule whose pattern matches decides: its steps run in order, each naming one more
  * group; then its replacement is expanded, with Python's rules and these groups:
@@ -36,7 +36,7 @@ struct rule_result {
     size_t len;
     const char *cast; /* dtype the rule casts to; NULL: none */
     const char *ops;  /* operations on the tensor, JSON, numbers filled in; NULL: none */
-    /* Why it is an error: that says nothing of the rules, and is not remembered */
+    /* Why it is an error that does not depend on the rules, and is not remembered */
     bool no_memory;
 };
 
@@ -64,10 +64,10 @@ bool rules_add_step(struct rules *, const char *const *word, unsigned count);
 bool rules_add_value(struct rules *, const char *table, const char *key, const char *value,
                      bool listed);
 
-/* What the step "setting" gives for `key`: `value`, or where that is NULL the error `fault`, whole. */
+/* The result of the step "setting" for `key`: `value`, or if that is NULL the error `fault`, whole. */
 bool rules_add_setting(struct rules *, const char *key, const char *value, const char *fault);
 
-/* What the rules make of a name. The answer for the last name is kept, so asking again
+/* Apply the rules to a name. The answer for the last name is kept, so asking again
  * costs a comparison. It lives until the next call. */
 const struct rule_result *rules_apply(struct rules *, const char *name, size_t len);
 
@@ -76,11 +76,11 @@ const struct rule_result *rules_apply(struct rules *, const char *name, size_t l
 const struct rule_result *rules_apply_from(struct rules *, size_t *at, const char *name,
                                            size_t len);
 
-/* The same for a part of the tensor, by its label: what the step "part" gives. */
+/* The same for a part of the tensor, by its label, the value of the step "part". */
 const struct rule_result *rules_apply_part(struct rules *, const char *part, const char *name,
                                            size_t len);
 
-/* What the rule `ord` alone makes of a name: RULE_UNMATCHED also where there is no such rule. */
+/* Apply the rule `ord` alone to a name: RULE_UNMATCHED also if there is no such rule. */
 const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const char *name,
                                           size_t len);
 

@@ -161,7 +161,7 @@ bool rules_fail(struct rules *, const char *fault);
 /* --- rule_index.c --------------------------------------------------------------------------- */
 
 /*
- * Tells of all rules which ones could match a name, at a cost that does not grow with their number:
+ * Finds the rules that could match a name, at a cost that does not grow with their number:
  * by one literal of each rule's pattern, with all literals looked for at once (Aho and Corasick). A
  * rule whose pattern has none, or is wrong, could match any name.
  */

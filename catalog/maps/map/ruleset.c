@@ -166,7 +166,7 @@ static bool add_steps(struct rules *rules, struct arena *arena, const char *comp
     return room;
 }
 
-/* What a rule's `ops` say. */
+/* The contents of a rule's `ops`. */
 struct ops {
     struct text cast;  /* the dtype of the last cast; empty: none */
     struct text fault; /* what is wrong; empty: nothing */
@@ -272,9 +272,8 @@ enum status ruleset_check_dialect(const char *dialect, struct error *err)
         return OK;
     for (size_t i = 0; dialect_name(i); i++)
         text_addf(&known, "%s%s", i ? ", " : "", dialect_name(i));
-    error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-              "maps of dialect '%.100s' are not known here, only %s", dialect,
-              text_str(&known) ? known.at : "");
+    error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "the dialect '%.100s' is not known here, only %s",
+              dialect, text_str(&known) ? known.at : "");
     text_release(&known);
     return err->status;
 }
@@ -300,7 +299,7 @@ static const char *ruleset_wanted(const char *key, const struct form_value *v)
         return v->type == JSON_ARRAY || v->type == JSON_NULL || v->type == JSON_STRING
                    ? NULL
                    : "a list of patterns";
-    /* json_object() has no other truth than 0 and 1. */
+    /* json_object() has no booleans but 0 and 1. */
     bool number = v->type == JSON_NUMBER && v->len == 1 && (*v->at == '0' || *v->at == '1');
     return v->type == JSON_TRUE || v->type == JSON_FALSE || v->type == JSON_NULL || number
                ? NULL
@@ -363,7 +362,7 @@ static enum status check_option(const struct dialect *d, const char *key,
                   "there is no option \"%.100s\"; dialect %s has %.*s", key, d->name,
                   (int)strlen(d->options) - 1, d->options);
     else if (want)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s", key, want);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" must be %s", key, want);
     text_release(&word);
     return err->status;
 }

@@ -40,12 +40,12 @@ bool ruleset_dialect_converts(const char *dialect);
 /* How its patterns are tried; false: not one name at a time. */
 bool ruleset_shape(const char *dialect, enum rules_shape *shape);
 
-/* What applies the set, tables included; rules_free(). NULL: no memory. What is wrong with a rule is
+/* Compile the set, tables included; rules_free(). NULL: no memory. A fault of a rule is
  * an error of the names that reach it. */
 struct rules *ruleset_compile(const struct ruleset *, enum rules_shape);
 
-/* Whether the dialect has these options (JSON), and as what they are: ERR_ARGUMENT names the first
- * that it has not. `paths`: also the patterns among them, at which Kauldron looks only when it needs
+/* Whether the dialect has these options (JSON) with these values: ERR_ARGUMENT names the first
+ * that it lacks. `paths`: also the patterns among them, at which Kauldron looks only when it needs
  * one. Sets of an unknown dialect are not checked. */
 enum status ruleset_check_options(const char *dialect, const char *options, bool paths,
                                   struct error *);

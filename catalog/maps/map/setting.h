@@ -1,5 +1,5 @@
 /*
- * setting.h - what a rule set takes from a checkpoint that no name and no shape tells: how many
+ * setting.h - what a rule set needs from a checkpoint that names and shapes do not tell: how many
  * heads, which kind of model. Knows no SQLite.
  *
  * A set declares its settings in its options:
@@ -11,11 +11,11 @@
  *     "hidden_size":         {"from": ["config.json:hidden_size"], "number": true, "else": ""},
  *     "head_dim":            {"ratio": ["hidden_size", "num_attention_heads"], "else": "-1"}}
  *
- * Each is resolved for each checkpoint: by what a person gave for it, else by the metadata keys
+ * Each is resolved for each checkpoint: by the user's value, else by the metadata keys
  * (`from`) that the checkpoint has, which must agree, else by `like` (the value of an earlier
  * setting, if the metadata has that one: the file is there and leaves this out), else by `ratio`
  * (one earlier setting divided by another, both not empty), else by `else`. A setting that nothing
- * says, that two keys say differently, or that is not a number where one is needed, has a fault:
+ * states, on which two keys differ, or that is not a number where one is needed, has a fault:
  * the error of each name whose rule asks for it.
  *
  * A rule set bound to settings travels through SQL as a text, setting_bind(), which every function
@@ -42,7 +42,7 @@ struct settings {
     unsigned count;
 };
 
-/* Where values come from; both give NULL for what is not there, and copy into the arena. */
+/* Sources of values; both return NULL for an absent one, and copy into the arena. */
 struct setting_source {
     void *context;
     const char *(*given)(void *context, const char *key);

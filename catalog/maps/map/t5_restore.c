@@ -1,6 +1,6 @@
 /*
- * t5_restore.c - what T5X's restore_from_t5_checkpoint makes of a checkpoint: translate, add the
- * optimizer slots that are missing, correct the names of relative position biases, and update a
+ * t5_restore.c - T5X's restore_from_t5_checkpoint: translate a checkpoint, add the
+ * missing optimizer slots, correct the names of relative position biases, and update a
  * model's state.
  *
  * The original works on one dict, in which a value that replaces another keeps its position. It

@@ -16,9 +16,9 @@
 /* The leaves that a link has under one name. */
 struct held_slot {
     struct piece name;
-    bool alone;  /* a single leaf of that name; otherwise leaves below it, and: */
-    bool whole;  /* each of them has the name of a parameter */
-    bool scalar; /* each of them has the shape [] */
+    bool alone;  /* a single leaf with this name; otherwise leaves below it, and: */
+    bool whole;  /* each has the name of a parameter */
+    bool scalar; /* each has the shape [] */
 };
 
 struct link {
@@ -38,7 +38,7 @@ struct chain {
     bool known;          /* all links so far can be explained */
 };
 
-/* --- what the checkpoint holds ----------------------------------------------------------------- */
+/* --- the state in the checkpoint---------------------------------------------------------------- */
 
 /* Find or add a link; NULL: there are too many. */
 static struct link *link_called(struct chain *c, struct piece name)

@@ -1,6 +1,6 @@
 /*
  * engine.h - what the files of the engine share while they answer one question. Failures are sticky
- * (arena.h): the first is in run->err, and what is answered after it means nothing. An error in a
+ * (arena.h): the first is in run->err, and later answers mean nothing. An error in a
  * spec is a row, not a failure.
  */
 #pragma once
@@ -44,7 +44,7 @@ const char *run_repr(struct run *, const char *text);           /* as Python pri
 
 /* The text of a shape without the dimensions for which `drop` is true. */
 const char *run_shape(struct run *, const struct optimizer_shape *, const bool *drop);
-/* The same without one of them. */
+/* The same without dimension `one`. */
 const char *run_shape_without(struct run *, const struct optimizer_shape *, unsigned dimension);
 
 /* Compile a pattern for re.search. NULL if Python would refuse it: *error says why. */

@@ -1,7 +1,7 @@
 /*
  * optax.c - the state of Optax's optimizers as T5X's OptaxWrapper stores it: elements of tuples
  * under their index, of named tuples under their field; empty ones are not stored. A spec is split
- * into its transformations (optax_spec.h), and the table of slots says what each of them keeps.
+ * into its transformations (optax_spec.h), and the table of slots says what each keeps.
  */
 #include <string.h>
 

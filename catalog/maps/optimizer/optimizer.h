@@ -46,7 +46,7 @@ struct optimizer_param {
  * arena. */
 struct optimizer_params {
     struct arena *arena;
-    /* Where Optax's state of them is; NULL: T5X's "state/param_states", with a
+    /* Where Optax's state for them is; NULL: T5X's "state/param_states", with a
      * state/step beside it */
     const char *root;
     struct optimizer_param *at;
@@ -119,7 +119,7 @@ struct optimizer_tables {
 enum status optimizer_state(struct bytes spec, const struct optimizer_params *,
                             const struct optimizer_tables *, struct optimizer_rows *out);
 
-/* What each of a JSON list of filters selects: rows whose `path` is the filter's place in the list,
+/* The parameters that each filter of a JSON list selects: rows whose `path` is the filter's place in the list,
  * in digits, with a parameter or an error. */
 void optimizer_filter(struct bytes filters, const struct optimizer_params *,
                       struct optimizer_rows *out);

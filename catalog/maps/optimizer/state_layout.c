@@ -6,7 +6,7 @@
 
 #include "catalog/maps/optimizer/piece.h"
 
-#define LINKS_MAX 256 /* of a chain: each is of all parameters; and folders that may be theirs */
+#define LINKS_MAX 256 /* of a chain, each for all parameters; and folders that may be theirs */
 #define TOO_MANY  "a chain of more than 256 states, which is not looked at"
 #define SAMPLE    1000 /* leaves of the state used to find the folder of parameters */
 #define DEPTH_MAX 16   /* nesting of combinators */
@@ -518,7 +518,7 @@ static void state_layout_visit(struct finder *f, struct piece folder, bool filte
 {
     struct folders in, links;
     list_folders(f, folder, &in);
-    /* After a failure a folder may be all of them. */
+    /* After a failure the lists mean nothing. */
     if (in.count == 0 || failed(f))
         return;
     if (in.many) { /* the states in it are not looked at */

@@ -7,7 +7,7 @@
  *   Optax's state alone     0/mu/…                              for the parameters named in it
  *
  * Combinators (chains, named chains, masks, labels, MultiSteps, injected hyperparameters, …) are
- * entered: each state inside, for multi_transform one per label, becomes a place of its own. A
+ * entered: each state inside (one per label for multi_transform) becomes a place of its own. A
  * chain of more links than are looked at is a place with an error.
  */
 #pragma once

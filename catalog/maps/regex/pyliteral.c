@@ -1,7 +1,7 @@
 /*
  * pyliteral.c - the literals in the texts that an expression matches, put together from its parts'
- * literals. Knowing less is always right: what gets too long or too many is dropped, and so is what
- * there is no memory for, except in the end.
+ * literals. Knowing less is always right: literals that get too long or too many are dropped, and so are those
+ * that find no memory, except in the end.
  */
 #include <string.h>
 
@@ -132,7 +132,7 @@ struct known known_sum(struct pyreader *p, struct known a, struct known b)
     return k;
 }
 
-/* The set that says most of the expression. */
+/* The set that says most about the expression. */
 static struct regex_literals best_of(struct known k)
 {
     struct regex_literals best = k.head;

@@ -43,7 +43,7 @@ struct known {
     bool open;
 };
 
-/* How many code points an expression can match, capped at FOREVER; and what is known of them. */
+/* How many code points an expression can match, capped at FOREVER; and what is known about its texts. */
 struct width {
     uint64_t low, high;
     struct known known;
@@ -130,12 +130,12 @@ void reader_add(struct pyreader *, enum item, struct width);
 struct width width_capped(uint64_t low, uint64_t high, struct known known);
 struct width width_sum(struct pyreader *, struct width a, struct width b);
 
-/* Remember a feature that Python has and this module has not; the first one counts. */
+/* Remember a feature that Python has and this module lacks; the first one counts. */
 void reader_unsupported(struct pyreader *, const char *what);
 
 /* --- pyliteral.c ------------------------------------------------------------------- */
 
-/* What is known of one expression after another, of one or another, and of a repeated one. */
+/* Combine what is known: one expression after another, one or the other, one repeated. */
 struct known known_sum(struct pyreader *, struct known a, struct known b);
 struct known known_either(struct pyreader *, struct known a, struct known b);
 struct known known_repeat(struct pyreader *, struct known, uint64_t low, uint64_t high);
@@ -143,7 +143,7 @@ struct known known_repeat(struct pyreader *, struct known, uint64_t low, uint64_
 struct known known_member(struct pyreader *);
 /* Of the ends of the text. */
 extern const struct known known_begin, known_end;
-/* Make keys of what is known of the whole pattern. False: no memory. */
+/* Turn what is known about the whole pattern into keys. False: no memory. */
 bool known_finish(struct pyreader *, struct known);
 
 /* --- pyset.c ----------------------------------------------------------------------- */

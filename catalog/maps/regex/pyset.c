@@ -142,7 +142,7 @@ static void put_set_range(struct pyreader *p, uint32_t low, uint32_t high)
     for (size_t i = 0; folds_unicode(p) && i < SAME_LETTERS; i++)
         text_adds(p->out, same_set(i, low, high));
     if (folds_unicode(p) && (p->folded += high - low) > FOLDED_MAX) {
-        reader_unsupported(p, "so many wide ranges that ignore case are not supported");
+        reader_unsupported(p, "more wide ranges that ignore case than are supported");
         p->folded = 0;
     }
     if (pyset_folds_ascii(p)) {

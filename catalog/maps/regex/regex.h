@@ -35,8 +35,8 @@ void regex_free(struct regex *);
 /*
  * Literals, for an index of many patterns: a text that the pattern matches contains one literal of
  * each set. REGEX_BEGIN and REGEX_END, which are no part of UTF-8, stand for its ends: `encoder/\d+$`
- * has the literal BEGIN encoder/. A text that ends in a newline also has an end before that one. What
- * is not understood, a wrong pattern among it, has no sets.
+ * has the literal BEGIN encoder/. A text that ends in a newline also has an end before it. A part that
+ * is not understood, and a wrong pattern, have no sets.
  */
 #define REGEX_BEGIN    '\xFE'
 #define REGEX_END      '\xFF'

@@ -39,7 +39,7 @@ enum status renames_read(const char *json, size_t len, struct renames *out, stru
     if (list && err->status == OK)
         out->at = arena_array(&out->arena, list->count, sizeof(*out->at));
     if (!list || !out->at)
-        return error_memory(err); /* which changes no error that is set */
+        return error_memory(err); /* which keeps an error that is set already */
     for (const struct json_value *v = list->first; v && err->status == OK; v = v->next)
         take_rename(&out->at[out->count++], v, err);
     return err->status;

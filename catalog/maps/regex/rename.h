@@ -17,11 +17,11 @@ struct renames {
     struct arena arena;
 };
 
-/* From [["REGEX", "TEMPLATE"], ...]. ERR_ARGUMENT: it is not that, or one of them is wrong. Also after
+/* From [["REGEX", "TEMPLATE"], ...]. ERR_ARGUMENT: it has another form, or one is wrong. Also after
  * an error renames_release() it. */
 enum status renames_read(const char *json, size_t len, struct renames *out, struct error *err);
 void renames_release(struct renames *);
 
-/* Append what one makes of a name. ERR_ARGUMENT: no name, for it holds a NUL. */
+/* Append a name, renamed by one. ERR_ARGUMENT: the new name would hold a NUL. */
 enum status rename_one(const struct rename *, const char *name, size_t len, struct text *out,
                        struct error *err);

@@ -148,7 +148,7 @@ static void emit_placeholder(struct flax_file *f, const struct flax_leaf *leaf)
         return;
     }
     job_issue(job, ISSUE_ERROR, NULL, leaf->item->offset, "missing-array",
-              "\"%.200s\" stands for an array in the folder %.200s, and is not there: "
+              "\"%.200s\" stands for an array in the folder %.200s, but is not there: "
               "listed without data",
               leaf->name, f->folder);
     job_tensor(job, &(struct tensor_claim){.name = leaf->name,

@@ -263,7 +263,7 @@ static void emit_spec(struct t5x *t, const struct flax_leaf *leaf, const struct 
         emit_site(t, leaf, spec_array, &site);
     else if (spec_array)
         list_lost(t, leaf, spec_array, "bad-path",
-                  "has a path that is not one below the checkpoint");
+                  "has a path that does not lead below the checkpoint");
     else
         list_lost(t, leaf, NULL, "bad-spec",
                   "has metadata that make no sense, and none in its folder");
@@ -308,8 +308,8 @@ static void t5x_see_leaf(void *context, const struct flax_leaf *leaf)
     flax_leaf_emit(&t->sink, &named);
 }
 
-/* Warn of arrays that are stored but that no leaf stands for, and of what was taken otherwise than it
- * says; state the step. */
+/* Warn of stored arrays without a leaf, and of arrays that were not taken as
+ * stated; state the step. */
 static void state_found(const struct t5x *t)
 {
     struct job *job = t->sink.job;
@@ -329,8 +329,8 @@ static void state_found(const struct t5x *t)
     }
     if (unnamed)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
-                  "folders of arrays that no leaf of `checkpoint` is read from: %llu, the "
-                  "first of them \"%.200s\"; not listed",
+                  "folders of arrays that no leaf of `checkpoint` uses: %llu, the "
+                  "first \"%.200s\"; not listed",
                   (unsigned long long)unnamed, first);
     if (t->uint16s && t->version > VERSION_UINT16)
         job_issue(job, ISSUE_WARNING, t->sink.source->name, NO_OFFSET, "uint16-is-bfloat16",
@@ -340,7 +340,7 @@ static void state_found(const struct t5x *t)
     if (t->guessed)
         job_issue(job, ISSUE_WARNING, t->sink.source->name, NO_OFFSET, "no-metadata",
                   "folders of arrays without .zarray, which T5X does not read: %llu, such "
-                  "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
+                  "as \"%.200s\"; the specs in `checkpoint` were taken",
                   (unsigned long long)t->guessed, t->first_guessed);
     array_tree_report(job, job->path, &t->arrays);
     flax_state_step(job);

@@ -83,7 +83,7 @@ static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
         class < 2 && size < 9 && is_signed < 2 ? names[class][is_signed][size] : NULL;
     if (f->count != 20 || !type || (class ? kind != 0 : kind != 2))
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "the scale-offset filter with other values than the library's"),
+                         "the scale-offset filter with values that the library never writes"),
                false;
     if (!class && value_of(f, 1) == size * 8)
         return true; /* all bits are kept: the filter changed nothing */
@@ -108,7 +108,7 @@ static bool add_nbit(struct chain *c, const struct hdf5_filter *f, const struct 
         return true;
     if (!fits || !bits || bits > size * 8)
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "the n-bit filter of other types than integers"),
+                         "the n-bit filter on types other than integers"),
                false;
     return add_step(c, "nbit:%c%u,%u,%u", is_signed ? 'i' : 'u', (unsigned)size, (unsigned)bits,
                     (unsigned)value_of(f, 2)) &&
@@ -121,7 +121,7 @@ static bool add_bitshuffle(struct chain *c, const struct hdf5_filter *f, struct 
     uint32_t compressor = value_of(f, 4);
     if (compressor > 3 || !compressors[compressor] || !value_of(f, 2) || !size.exact)
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "bitshuffle with other values than its plugin's"),
+                         "bitshuffle with values that its plugin never writes"),
                false;
     return add_step(c, "bitshuffle:%llu,%u,%u%s", (unsigned long long)size.bytes,
                     (unsigned)value_of(f, 2), (unsigned)value_of(f, 3), compressors[compressor]);

@@ -43,7 +43,7 @@ static bool parse_fill(struct dataset_parsing *p, const struct hdf5_message *m)
         return true;
     struct bytes fill = cursor_take(&c, len);
     if (!cursor_ok(&c) || (len && len != p->out->type.size))
-        return dataset_damaged(p, "fill value is not an element of it");
+        return dataset_damaged(p, "fill value is not one of its elements");
     if (p->out->type.class != HDF5_VLEN_TEXT)
         p->out->fill = fill;
     return true;
@@ -77,7 +77,7 @@ static bool set_box(struct dataset_parsing *p, struct cursor *c, unsigned rank, 
     d->layout = HDF5_CHUNKED;
     d->chunk_bytes = d->type.size;
     if (rank != d->space.rank + 1 || rank < 2)
-        return dataset_damaged(p, "chunks have another rank than itself");
+        return dataset_damaged(p, "chunks have another rank");
     for (unsigned i = 0; i + 1 < rank; i++) {
         d->box[i] = hdf5_number(c, width);
         if (!d->box[i] || !mul_u64(d->chunk_bytes, d->box[i], &d->chunk_bytes))
@@ -223,7 +223,7 @@ static bool parse_message(struct dataset_parsing *p, const struct hdf5_message *
 bool hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
                   struct hdf5_dataset *out)
 {
-    /* In this order: each of them needs those before it. */
+    /* In this order: each needs those before it. */
     static const struct {
         unsigned type;
         const char *missing; /* NULL: it is optional */

@@ -17,7 +17,7 @@
  * the file's, and so are the chunks that may be listed. What a call gives lives in the caller's
  * arena, which has an `err`. Failures are sticky: the functions return false and do nothing more once
  * hdf5.err is set, which hdf5_catch() changes. They are ERR_CORRUPT ("bad-hdf5", or
- * "truncated" for what is past the end), ERR_UNSUPPORTED, ERR_LIMIT, ERR_MEMORY and ERR_IO, with
+ * "truncated" for data past the end), ERR_UNSUPPORTED, ERR_LIMIT, ERR_MEMORY and ERR_IO, with
  * the offset in the source.
  *
  * Source: "HDF5 File Format Specification", versions 1.1 to 4.0; files of h5py 3 and HDF5 1.8
@@ -51,7 +51,7 @@ struct hdf5 {
     bool unclosed;   /* its writer did not close it */
     bool swmr;       /* and let others read meanwhile */
     uint64_t budget; /* bytes that may still be read, see above */
-    bool foresees;   /* hdf5_foresee(): what is not at hand is told, not read */
+    bool foresees;   /* hdf5_foresee(): bytes that are not at hand are told, not read */
     uint64_t missed; /* the first byte that was not, + 1 */
     uint64_t chunks; /* chunks that may still be listed */
     uint64_t shared; /* address of the table of shared messages */
@@ -70,8 +70,8 @@ bool hdf5_signature(struct bytes head, uint64_t *base);
 bool hdf5_open(const struct source *, struct hdf5 *, struct error *);
 void hdf5_close(struct hdf5 *); /* also after a failed hdf5_open() */
 
-/* Have the headers of a file on another machine read ahead: each object is where it was when it was made, between
- * others' data, so that one after the other would be a request each. */
+/* Read the headers of a file on another machine ahead: each object lies where it was made, between
+ * other objects' data, so that reading one after the other would be a request each. */
 void hdf5_foresee(struct hdf5 *);
 
 /* Failures go to `err` from now on. Returns where they went before, to be restored. */

@@ -1,8 +1,8 @@
 /*
- * hdf5_foresee.c - which headers will be read, found out by few round trips.
+ * hdf5_foresee.c - finds out in few round trips which headers will be read.
  *
- * The groups are walked with what is at hand. What is not is told to the source, its branch is left, and the
- * others are walked on; then all that was told is fetched at once, and the walk begins again.
+ * The groups are walked as far as bytes are at hand. Other bytes are told to the source, their branch is left, and the
+ * walk goes on elsewhere; then all told bytes are fetched at once, and the walk begins again.
  */
 #include <stdlib.h>
 

@@ -345,7 +345,7 @@ static struct bytes huge_object(struct hdf5_heap *p, struct cursor *c, uint64_t 
         hdf5_tree2(h, p->huge_tree, 1, (struct hdf5_visitor){see_huge, &s});
     }
     if (!s.found)
-        hdf5_corrupt(h, p->address, "a huge object that its heap does not have");
+        hdf5_corrupt(h, p->address, "a huge object that is missing from its heap");
     *at = h->base + s.address;
     return hdf5_take(h, s.address, s.len, p->arena);
 }
@@ -382,7 +382,7 @@ struct bytes hdf5_heap_object(struct hdf5_heap *p, struct bytes id, uint64_t *at
     uint64_t offset = hdf5_number(&c, p->offset_bytes);
     uint64_t len = hdf5_number(&c, p->length_bytes);
     if (kind || !cursor_ok(&c))
-        hdf5_corrupt(p->h, p->address, "an id of no kind that a heap has");
+        hdf5_corrupt(p->h, p->address, "an id of an unknown kind");
     struct hdf5 *h = p->h;
     struct bytes none = {0};
     unsigned rows = p->root_rows;

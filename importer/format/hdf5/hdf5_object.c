@@ -170,7 +170,7 @@ static bool fetch_from_heap(struct hdf5 *h, struct hdf5_message *m, struct bytes
     size_t entry = 14 + (size_t)2 * h->offset_bytes;
     uint64_t most = 4 + HDF5_SHARED_HEAPS * entry;
     if (h->shared == HDF5_UNDEFINED || h->shared > h->size)
-        return hdf5_corrupt(h, h->shared, "a shared message, and no table of them");
+        return hdf5_corrupt(h, h->shared, "a shared message, but no table of shared messages");
     most = most < h->size - h->shared ? most : h->size - h->shared;
     struct cursor c = hdf5_cursor(h, hdf5_take(h, h->shared, most, arena), h->shared);
     struct bytes signature = cursor_take(&c, 4);
@@ -209,7 +209,7 @@ bool hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m, struct arena *ar
     }
     uint64_t address = hdf5_address(h, &c);
     if (!cursor_ok(&c) || !version || version > 3)
-        return hdf5_corrupt(h, m->at - h->base, "where a shared message is, is damaged");
+        return hdf5_corrupt(h, m->at - h->base, "the place of a shared message is damaged");
     struct hdf5_object o;
     hdf5_object(h, address, arena, &o);
     for (size_t i = 0; i < o.count && hdf5_ok(h); i++)

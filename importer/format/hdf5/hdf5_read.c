@@ -66,7 +66,7 @@ static bool may_read(struct hdf5 *h, uint64_t address, uint64_t len)
     if (len > h->budget) {
         h->budget = 0; /* refuse all further reads of this file */
         return hdf5_fail(h, ERR_LIMIT, NULL, NO_OFFSET,
-                         "the same parts are referred to more often than any file's need");
+                         "the same parts are referred to more often than in any real file");
     }
     h->budget -= len;
     return true;
@@ -81,7 +81,7 @@ void hdf5_expect(struct hdf5 *h, uint64_t address)
     h->source->ops->at_hand(h->source, begin, left < HDF5_WINDOW_BYTES ? left : HDF5_WINDOW_BYTES);
 }
 
-/* What is not, while a file is foreseen, is left for later. */
+/* Otherwise, while a file is foreseen, it is left for later. */
 static bool is_at_hand(struct hdf5 *h, uint64_t at, size_t len)
 {
     if (!h->foresees || h->source->ops->at_hand(h->source, at, len))

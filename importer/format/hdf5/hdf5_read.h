@@ -1,10 +1,10 @@
 /*
- * hdf5_read.h - what the parsers of hdf5_file.h stand on: reading by address (hdf5_read.c), B-trees
+ * hdf5_read.h - the basis of the parsers in hdf5_file.h: reading by address (hdf5_read.c), B-trees
  * (hdf5_btree.c), heaps (hdf5_heap.c), messages of objects (hdf5_object.c), types and shapes
  * (hdf5_type.c).
  *
- * Failures are sticky: hdf5.err has the first one, and nothing is read after it. What a function then
- * gives is empty or zero, so that a cursor over it fails; loops ask hdf5_ok().
+ * Failures are sticky: hdf5.err has the first one, and nothing is read after it. A function then
+ * returns something empty or zero, so that a cursor over it fails; loops ask hdf5_ok().
  *
  * Addresses count from hdf5.base. All numbers are little-endian.
  */
