@@ -147,7 +147,7 @@ static bool is_interrupted(void *context)
     return interrupted(((struct indexing *)context)->im->options);
 }
 
-/* Of a dry run: keep no more of a batch than whether it would be one, and why not. */
+/* In a dry run: keep only whether a batch would be a checkpoint, and why not. */
 static enum status look_at_batch(void *context, uint64_t number, void *batch, struct error *err)
 {
     struct indexing *x = context;
@@ -241,12 +241,12 @@ static bool vanished(const struct walk *walk, const struct known *k,
     if (walk_inside(walk, primary) && !(format && format->part))
         return is_gone(primary); /* not named this time */
     if (format && format->part && taken_in(walk, c->path))
-        return true; /* what is a part of others is no checkpoint beside them */
+        return true; /* a part of other checkpoints is not a checkpoint itself */
     return is_gone(primary) ||
            (walk_listed(walk, c->path) && walk_saw(walk, primary) && walk_saw(walk, c->path));
 }
 
-/* What an earlier import passed over at a path; NULL: nothing. */
+/* The row of a file at a path that an earlier import passed over; NULL: none. */
 static const struct known_file *passed_before(const struct known *k, const char *path)
 {
     const struct known_file *f = known_file(k, path);
@@ -413,8 +413,8 @@ static void write_all(struct importing *im, struct sqlite3 *db, const struct kno
         if (k->files[i].checkpoint == KNOWN_NONE && walk_covers(im->walk, k->files[i].path) &&
             is_gone(k->files[i].path))
             writer_forget_passed(w, k->files[i].path, err);
-    /* Delete the issues of what earlier imports refused and this walk looked at: this import finds
-     * them again, unless it was mended or is a checkpoint no more. */
+    /* Delete the issues of files that earlier imports refused and this walk looked at: this import finds
+     * them again, unless the file was mended or is no longer a checkpoint. */
     for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)
         if (walk_covers(im->walk, k->refused[i]) && walk_saw(im->walk, k->refused[i]) &&
             !still_refused(k, k->refused[i]))

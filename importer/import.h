@@ -23,7 +23,7 @@ struct import_options {
     bool prune;    /* drop checkpoints that are no longer there */
     bool follow;   /* enter linked directories */
     bool dry_run;  /* only find out what would be done */
-    bool salvage;  /* take what files that were cut short still hold, rather than refuse them */
+    bool salvage; /* take the whole tensors of files that were cut short, rather than refuse them */
     /* Asked from any thread; true ends the import at the next checkpoint. NULL: never. */
     bool (*stop)(void *context);
     /* "looking" for files (total 0), then "indexing" checkpoints. NULL: silent. */

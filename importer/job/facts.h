@@ -17,6 +17,6 @@
 bool facts_state(struct job *, struct json *j, const char *key, char separator);
 
 /* The number that an element of `len` bytes is; `swapped`: they are stored in reverse order. ELEMENT_NONE
- * if it becomes no fact: complex numbers, times, floats of 8 bits or fewer, what is no number. */
+ * if it becomes no fact: complex numbers, times, floats of 8 bits or fewer, non-numbers. */
 enum element_type facts_number(const char *dtype, const uint8_t *at, size_t len, bool swapped,
                                struct element *out);

@@ -1,5 +1,5 @@
 /*
- * format.h - what a checkpoint format has to say of itself.
+ * format.h - what a checkpoint format declares about itself.
  *
  * A format only describes: it looks at headers and indexes and emits tensors, extents, facts and
  * issues through its job. It never reads tensor data. To add one: copy format/single/npy.c, add a line to
@@ -134,7 +134,7 @@ bool format_claims_name(const char *name);
 /* Whether `name` ends in one of the format's own suffixes. */
 bool format_has_suffix(const struct format *, const char *name);
 
-/* A primary file's question which of its neighbours belong to it. */
+/* A primary file's claim on neighbours that belong to it. */
 struct claim {
     const char *directory;    /* absolute */
     const char *name;         /* of the primary file */

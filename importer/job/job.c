@@ -68,8 +68,8 @@ void job_trailing(struct job *job, const char *path, uint64_t offset, uint64_t b
                   const char *after)
 {
     if (bytes)
-        job_issue(job, ISSUE_WARNING, path, offset, "trailing-bytes",
-                  "%llu bytes after %s are not part of it", (unsigned long long)bytes, after);
+        job_issue(job, ISSUE_WARNING, path, offset, "trailing-bytes", "%llu bytes follow %s",
+                  (unsigned long long)bytes, after);
 }
 
 void job_issue_error(struct job *job, enum issue_severity severity, const struct error *err)

@@ -31,7 +31,7 @@ struct job {
     struct error *err;
     unsigned threads;              /* how many it may run at once, itself included; 1 or more */
     const struct classes *classes; /* classes_judge(); NULL: none is known */
-    bool salvage;                  /* a file that was cut short is taken for what it still holds */
+    bool salvage;                  /* take the whole tensors of a file that was cut short */
     struct batch *batch;           /* not for formats */
     void *private;                 /* job.c's */
 };

@@ -20,7 +20,7 @@ struct pending_extents {
     const uint32_t *sums; /* NULL: none */
 };
 
-/* What a file that was cut short has lost. */
+/* The losses of a file that was cut short. */
 struct lost_data {
     uint64_t tensors;
     const char *first; /* a tensor's name; NULL: none */

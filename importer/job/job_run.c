@@ -91,7 +91,7 @@ static void report_other_step(struct job *job, const struct step_place *place)
                                        "trainer_state.json:global_step", "step"};
     const size_t count = sizeof(keys) / sizeof(keys[0]);
     const struct batch_meta *other = NULL;
-    /* what an optimizer or a generator calls a step is its own */
+    /* an optimizer's or a generator's step is its own */
     const bool model = !place->item.len || step_model_rank(place->item) < STEP_NO_MODEL;
     if (place->epoch)
         return;
@@ -155,18 +155,18 @@ static void report_inside(struct job *job, const struct job_request *request)
     struct text path = {0};
     if (count == 1 && text_addf(&path, "%s/%s", job->path, first))
         job_issue(job, ISSUE_WARNING, path.at, NO_OFFSET, "passed-over",
-                  "a file that is named like a checkpoint and is not part of the one around it: "
+                  "a file that is named like a checkpoint but is not part of the one around it: "
                   "not looked at (import it by its name)");
     else if (count)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
-                  "files that are named like checkpoints and are not part of this one: "
+                  "files that are named like checkpoints but are not part of this one: "
                   "%llu, such as \"%.200s\"; looked at only where they are imported by their names",
                   (unsigned long long)count, first);
     text_release(&path);
 }
 
 /* If the path says nothing, take the step that a file states of itself (nanoGPT's ckpt.pt, Lightning's
- * last.ckpt). Its name tells it from others of that step. */
+ * last.ckpt). Its name tells it from others of this step. */
 static void take_stated_step(struct job *job)
 {
     struct batch *b = job->batch;
@@ -225,7 +225,7 @@ static void state_file(struct job *job, const char *name, const char *path)
     for (uint64_t i = 0; b && !b->failed && !b->layout->tensor_count && i < b->meta_count; i++)
         add_fact(job, name, &b->metas[i]);
     batch_free(b);
-    /* What else is wrong with it is said where it is imported. */
+    /* Its other issues are reported where it is imported. */
     if (status_passes(err.status))
         job_issue_error(job, ISSUE_WARNING, &err);
 }

@@ -48,7 +48,7 @@ static bool file_is_there(struct job *job, uint32_t file)
 
 /* --- files that were cut short ------------------------------------------------------------ */
 
-/* What a file of this checkpoint has lost. */
+/* The losses of a file of this checkpoint. */
 static struct lost_data *lost_of(struct job *job, uint32_t file)
 {
     struct job_private *p = job_inside(job);
@@ -160,7 +160,7 @@ static bool holds_view(const struct tensor_claim *t, const struct extent *e,
     return reach < room;
 }
 
-/* Check what extents can have of their own: a codec, strides (tensor.h). */
+/* Check an extent's own codec and strides (tensor.h). */
 static void check_own(struct job *job, struct tensor_claim *t, const char *name)
 {
     struct own_codecs own = {.count = 0};
@@ -214,7 +214,7 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     const struct grid *g = t->grid;
     if (!grid_valid(g, t->shape, t->rank)) {
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-chunks",
-                  "the chunks of tensor \"%.200s\" are not a grid of it", name);
+                  "the chunks of tensor \"%.200s\" do not form a grid over it", name);
         lose_data(t);
         return;
     }

@@ -54,7 +54,7 @@ static void add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
     while (*owner < k->checkpoint_count && k->checkpoints[*owner].id < id >> TENSOR_ORD_BITS)
         ++*owner;
     if (*owner == k->checkpoint_count || k->checkpoints[*owner].id != id >> TENSOR_ORD_BITS)
-        return; /* the file of no checkpoint, in a damaged catalog */
+        return; /* a file without a checkpoint, in a damaged catalog */
     struct known_checkpoint *c = &k->checkpoints[*owner];
     if (c->file_count++ == 0)
         c->first_file = k->file_count;

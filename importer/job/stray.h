@@ -6,7 +6,7 @@
 #include "catalog/data/store/source.h"
 #include "importer/job/format.h"
 
-/* What a file is that no format recognises: "git-lfs-pointer", "html-page", "error-page" (a
+/* The kind of a file that no format recognises: "git-lfs-pointer", "html-page", "error-page" (a
  * server's answer in place of the file), "empty-file", or NULL. */
 const char *stray_kind(const struct probe *);
 

@@ -36,7 +36,7 @@ static enum status found_in_data(void *context, const char *name, const struct e
     return err->status;
 }
 
-/* Whether reading a tensor has said of this extent what there is to say. */
+/* Whether reading a tensor has already reported this extent. */
 static bool is_covered(const struct stored_tensor *t, const struct extent *e,
                        const struct error *damage)
 {
@@ -145,7 +145,7 @@ static void copy_rows(struct verifier *v, const struct verified *c)
     sqlite3_finalize(to);
 }
 
-/* Not if the catalog's checkpoint is no more the one that was compared: it may have been imported
+/* Not if the catalog's checkpoint is no longer the one that was compared: it may have been imported
  * again or forgotten meanwhile. */
 static void keep_result(struct verifier *v, const struct verified *c)
 {
@@ -267,7 +267,7 @@ static void verify_one(struct verifier *v, struct verified *c)
     if (!c->format) {
         struct error what = {.offset = NO_OFFSET};
         error_set(&what, ERR_UNSUPPORTED, c->path, NO_OFFSET,
-                  "its format is none of this program's: it cannot be verified");
+                  "this program does not have its format: it cannot be verified");
         verify_found(v, c->id, NULL, &what);
         return;
     }

@@ -1,5 +1,5 @@
 /*
- * verify.h - check whether what the catalog says of checkpoints is still true.
+ * verify.h - check whether the catalog's rows on checkpoints are still true.
  *
  *   1. The formats read the headers and indexes again, with every checksum that these have,
  *      into a temporary catalog.

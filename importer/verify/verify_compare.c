@@ -25,9 +25,8 @@ static void compare_file(struct verifier *v, struct verified *c, sqlite3_stmt *s
                       (unsigned long long)now.size);
         else
             error_set(&what, ERR_CHANGED, path, NO_OFFSET,
-                      now.mtime_ns != then.mtime_ns
-                          ? "it was written to since it was indexed"
-                          : "it is another file than the one that was indexed");
+                      now.mtime_ns != then.mtime_ns ? "it was written to since it was indexed"
+                                                    : "it is not the file that was indexed");
     }
     if (what.status == OK)
         return;

@@ -32,11 +32,11 @@ static void lost_chunk(struct grids *g, uint64_t index)
         struct text path = {0};
         text_addf(&path, "%s/%s", t->files[t->grid->directory].path, known ? text_str(&key) : "?");
         error_set(&what, ERR_MISSING, text_str(&path) ? text_str(&path) : "", NO_OFFSET,
-                  "the chunk was there when it was indexed, and is gone");
+                  "the chunk was there when it was indexed, but is gone");
         text_release(&path);
     } else {
         error_set(&what, ERR_MISSING, t->checkpoint, NO_OFFSET,
-                  "chunk %llu was there when it was indexed, and is gone",
+                  "chunk %llu was there when it was indexed, but is gone",
                   (unsigned long long)index);
     }
     text_release(&key);
@@ -63,7 +63,7 @@ static void compare_grids(struct grids *g)
     if (g->lost <= NAMED_MAX)
         return;
     error_set(&what, ERR_MISSING, g->then->checkpoint, NO_OFFSET,
-              "%llu more chunks were there when it was indexed, and are gone",
+              "%llu more chunks were there when it was indexed, but are gone",
               (unsigned long long)(g->lost - NAMED_MAX));
     error_code(&what, "missing-chunk");
     verify_found(g->verifier, g->checkpoint->id, g->then->name, &what);

@@ -21,7 +21,7 @@ struct entry {
     bool probed, claimed, claimed_twice;
 };
 
-/* What was asked for in a directory. */
+/* Which entries of a directory are requested. */
 enum asked {
     ASKED_ALL,
     ASKED_FILE,      /* the files of those names, or the checkpoints they belong to */
@@ -32,7 +32,7 @@ enum asked {
 /* A directory's entries; in the working thread's arena. */
 struct listing {
     const char *path;
-    bool whole; /* all that the directory holds, and not only what was asked for: path_lists() */
+    bool whole; /* has all entries of the directory, not only the requested ones: path_lists() */
     enum asked asked;
     const char *const *only;    /* the names that were asked for, sorted; NULL: ASKED_ALL */
     uint64_t only_count;        /* 1 for ASKED_COMPANION */

@@ -37,8 +37,8 @@ echo '--- known'
 "$CKPTDB_BIN" import safe 2>&1
 echo "status $?"
 echo '--- dangerous'
-"$CKPTDB_BIN" import bad 2>&1 | sed 's/: nothing of it.*would/ .../'
-issues() { "$CKPTDB_BIN" "SELECT severity, code, path, offset, message FROM issue ORDER BY 3, 4, 5" | sed 's/: nothing of it.*would/ .../'; }
+"$CKPTDB_BIN" import bad 2>&1 | sed 's/: nothing was imported.*would/ .../'
+issues() { "$CKPTDB_BIN" "SELECT severity, code, path, offset, message FROM issue ORDER BY 3, 4, 5" | sed 's/: nothing was imported.*would/ .../'; }
 "$CKPTDB_BIN" import bad >/dev/null 2>&1
 echo "status $?"
 "$CKPTDB_BIN" 'SELECT severity, code, count(*), count(offset) FROM issue GROUP BY 1, 2; SELECT DISTINCT state FROM checkpoint'
@@ -52,8 +52,8 @@ issues | cmp - first && wc -l <first
 echo '--- own rows: an exact name wins, then the longest beginning'
 own() { # ROWS
     "$CKPTDB_BIN" "DELETE FROM known_class WHERE name GLOB 'my*'; INSERT OR REPLACE INTO known_class VALUES $1"
-    "$CKPTDB_BIN" import own 2>&1 | sed 's/: nothing of it.*would/ .../'
-    "$CKPTDB_BIN" 'SELECT severity, message, count(*) FROM issue GROUP BY 1, 2' | sed 's/: nothing of it.*would/ .../'
+    "$CKPTDB_BIN" import own 2>&1 | sed 's/: nothing was imported.*would/ .../'
+    "$CKPTDB_BIN" 'SELECT severity, message, count(*) FROM issue GROUP BY 1, 2' | sed 's/: nothing was imported.*would/ .../'
 }
 own "('my.model.Net', 'safe', '')"
 own "('my.*', 'safe', 'ours')"

@@ -371,7 +371,7 @@ TEST(bad_parents)
         {"a lower bound that is none", {{.key = "bb", .keys = 2}}, 1, 1,
          LOST("bb") ORDER},
         {"a height that is another", {{.key = "", .keys = 2}}, 1, 2,
-         LOST("") "an OCDBT node is damaged: it is at another height of the tree than it says\n"},
+         LOST("") "an OCDBT node is damaged: its height in the tree is not the one that it states\n"},
         {"a count that is another", {{.key = "", .keys = 3}}, 1, 1,
          ALL "--\nwarning: an OCDBT node has 2 entries below it where 3 should be\n"},
         {"one leaf twice", {{.key = "", .keys = 2}, {.key = "a", .keys = 2}}, 2, 1,
@@ -689,7 +689,8 @@ TEST(numbered_wrongly)
         struct database d = {0};
         build_numbered(&d);
         database_manifest_as(&d, NAME_B, &wrong[i], PACK_RAW);
-        expect(&d, OK, SOME "--\nwarning: this OCDBT manifest is not the one its name says\n");
+        expect(&d, OK,
+               SOME "--\nwarning: this OCDBT manifest has another version than its name says\n");
         database_release(&d);
     }
 }

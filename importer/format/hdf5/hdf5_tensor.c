@@ -241,9 +241,8 @@ static void take_cuts(struct emission *e, const struct hdf5_chunks *list)
     struct extent *x = arena_array(arena, list->count + 1, sizeof(*x));
     int64_t *strides = arena_array(arena, rank + 1u, sizeof(*strides));
     if (!grid_counts(e->shape, rank, e->box, counts, &all) || all != list->count)
-        error_set(
-            h->err, ERR_UNSUPPORTED, e->tree->path, NO_OFFSET,
-            "chunks inside a deflated member of an archive, some of which were never written");
+        error_set(h->err, ERR_UNSUPPORTED, e->tree->path, NO_OFFSET,
+                  "chunks inside a deflated member of an archive, and some were never written");
     for (unsigned d = rank; strides && d-- > 0; step *= e->box[d])
         strides[d] = (int64_t)step;
     for (size_t i = 0; x && strides && i < list->count && h->err->status == OK; i++) {

@@ -209,7 +209,7 @@ static void enumeration(struct type_parsing *p, const struct type_head *h, struc
     struct bytes values = cursor_take(p->c, (uint64_t)count * base.size);
     truth = truth && base.size == 1 && values.len == 2 && values.at[0] == 0 && values.at[1] == 1;
     if (base.class != HDF5_PLAIN || base.size != h->size || base.narrow)
-        no_tensor(t, "an enumeration of no integers");
+        no_tensor(t, "an enumeration not of integers");
     else
         plain(t, truth ? "bool" : base.dtype, base.swap);
 }
@@ -238,7 +238,7 @@ static void array(struct type_parsing *p, const struct type_head *h, struct hdf5
         }
     if (rank + base.rank > HDF5_RANK_MAX || !mul_u64(bytes, base.size, &bytes) ||
         bytes != h->size) {
-        type_damaged(p, "an array whose size is not that of its elements");
+        type_damaged(p, "an array whose size does not match its elements");
         return;
     }
     uint32_t size = t->size;
@@ -301,7 +301,7 @@ static void parse_class(struct type_parsing *p, const struct type_head *h, struc
     case CLASS_VLEN: vlen(p, h, t, depth); break;
     case CLASS_ARRAY: array(p, h, t, depth); break;
     case CLASS_COMPLEX: complex_number(p, t, depth); break;
-    default: type_damaged(p, "of no class that there is");
+    default: type_damaged(p, "of an unknown class");
     }
 }
 
@@ -319,7 +319,7 @@ static void parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned dep
     } else if (depth > DEPTH_MAX) {
         type_damaged(p, "types in types, too deep");
     } else if (!h.version || h.version > 5) {
-        type_damaged(p, "of a version that is not known");
+        type_damaged(p, "of an unknown version");
     } else {
         parse_class(p, &h, t, depth);
         if (!cursor_ok(p->c))

@@ -83,7 +83,7 @@ static void inflate(struct job *job, const struct zip_member *m, const struct zi
         most = UINT64_MAX;
     if (m->size > INFLATED_LEAST && m->size > most)
         error_set(err, ERR_LIMIT, job->path, m->header,
-                  "%llu bytes that %llu stored ones inflate to: no weights shrink so",
+                  "%llu bytes from only %llu stored ones: no weights shrink so much",
                   (unsigned long long)m->size, (unsigned long long)m->stored);
     else if (source_open_view(job->source, run->offset, run->stored, &s, err) == OK &&
              codec_chain_open(s, run->codec, &s, NULL, err) == OK)

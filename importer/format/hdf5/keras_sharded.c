@@ -24,7 +24,7 @@
 #define SHARD_SUFFIX ".weights.h5"
 
 struct keras_group {
-    const struct json_value *shards; /* a name, or a list of them */
+    const struct json_value *shards; /* a name, or a list of names */
     bool found;
 };
 

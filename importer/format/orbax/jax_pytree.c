@@ -81,7 +81,7 @@ static void jax_pytree_report(struct pytree *t)
         unnamed += !t->store.used[i];
     if (t->missing && !t->store.broken)
         job_issue(t->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",
-                  "arrays that are not stored here: %llu, the first of them \"%.200s\"; "
+                  "arrays that are not stored here: %llu, the first \"%.200s\"; "
                   "listed without data",
                   (unsigned long long)t->missing, t->first_missing);
     if (t->values)

@@ -60,7 +60,7 @@ enum kind {
 /* An open node: its children are being read. */
 struct node {
     uint64_t count;  /* FlatBuffer: of all children, */
-    uint64_t vector; /* the offset of the vector of them, */
+    uint64_t vector; /* the offset of their vector, */
     uint64_t names;  /* and of the vector of their names; 0: they have none */
     struct bytes *keys;
     size_t key_count, key_space; /* JSON: the names of the children */
@@ -388,7 +388,7 @@ static bool read_leaves(struct parsing *p)
     for (uint64_t i = 0; i < p->tree->count; i++)
         leaves += !p->tree->leaves[i].empty;
     return leaves == p->id_count ||
-           jax_tree_fail(p, "the tree has other leaves than the list of leaves");
+           jax_tree_fail(p, "the tree and the list of leaves have different leaves");
 }
 
 static bool read_tree(void *context, struct json *j)
@@ -400,7 +400,7 @@ static bool read_tree(void *context, struct json *j)
     enum json_type type = json_next(j);
     return type == JSON_STRING   ? parse_flat(p, j->text)
            : type == JSON_OBJECT ? json_tree(p, j)
-                                 : jax_tree_fail(p, "the tree of names is none");
+                                 : jax_tree_fail(p, "the tree of names is malformed");
 }
 
 enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,

@@ -56,7 +56,7 @@ struct level {
 struct ocdbt {
     struct ocdbt_store store;
     struct level *levels;        /* by depth; room for the root's height + 1 */
-    unsigned level_count, depth; /* `depth` of them are in use */
+    unsigned level_count, depth; /* `depth` are in use */
     struct buffer value;
     struct text last; /* the last key of the previous leaf */
     bool any;         /* there was a previous leaf */

@@ -15,7 +15,7 @@
  *
  * Files are known by their paths relative to the database's directory, which come from the database
  * and are checked: relative, without "..", ".", empty components, NUL and backslash. They are
- * numbered in the order met, from 0, so that a caller keeps what it knows of them in an array.
+ * numbered in the order met, from 0, so that a caller can keep its own data on them in an array.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct ocdbt_files {
 struct ocdbt_entry {
     struct bytes key;   /* valid until the next call; key.at NULL: the end */
     struct bytes value; /* inline: the same; value.at NULL: in a file */
-    uint32_t file;      /* which it is in; of an inline value, the one that its node is in */
+    uint32_t file;      /* the file that it is in; for an inline value, its node's file */
     uint64_t offset;    /* in its file; not yet checked against the file's size */
     uint64_t length;    /* length of the value, inline or not */
 };

@@ -58,7 +58,7 @@ static enum status try_numbered(struct ocdbt_store *o, uint64_t number,
     memcpy(m->is.uuid, uuid, sizeof(uuid));
     if (m->is.numbered || m->is.generation != number || !same)
         return error_set(err, ERR_CORRUPT, m->at.name, 0,
-                         "this OCDBT manifest is not the one its name says");
+                         "this OCDBT manifest has another version than its name says");
     return OK;
 }
 

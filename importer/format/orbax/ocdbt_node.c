@@ -206,7 +206,7 @@ static const char *versions_parse(struct cursor *c, unsigned arity, struct ocdbt
     uint64_t last_file = out->table.count - 1; /* wraps if none: refused below */
     uint64_t count = cursor_varint(c);
     if (count == 0 || count > UINT64_C(1) << arity)
-        return "it has no version, or more than one manifest may have";
+        return "it has no version, or more than a manifest may have";
     struct cursor generations = *c;
     out->generation = last_of(c, count, UINT64_MAX);
     struct bytes heights = cursor_take(c, count);
@@ -276,7 +276,7 @@ const char *ocdbt_manifest_parse(struct bytes body, struct ocdbt_manifest *out)
             return wrong;
     }
     if (cursor_left(&c))
-        return "bytes follow what it should hold";
+        return "bytes follow its contents";
     *out = m;
     return NULL;
 }
@@ -309,12 +309,12 @@ static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
         uint64_t length = cursor_varint(&lengths);
         uint8_t kind = cursor_u8(&kinds);
         if (kind > 1 || (kind == 0 && length > OCDBT_INLINE_BYTES))
-            return "a value of it is of an unknown kind, or too long";
+            return "a value is of an unknown kind, or too long";
         elsewhere += kind;
         inside += kind ? 0 : length;
     }
     if (elsewhere && n->table.count == 0)
-        return "a value of it is in no file";
+        return "a value is in no file";
     n->files = ocdbt_node_column(c, elsewhere, n->table.count - 1);
     n->offsets = ocdbt_node_column(c, elsewhere, UINT64_MAX);
     n->values = byte_column(c, inside);
@@ -329,7 +329,7 @@ static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
             continue;
         uint64_t offset = cursor_varint(&offsets);
         if (offset > RANGE_END || length > RANGE_END - offset)
-            return "a value of it ends past the end of any file";
+            return "a value ends past the end of any file";
     }
     return NULL;
 }
@@ -350,7 +350,7 @@ const char *ocdbt_node_parse(struct bytes body, unsigned height, struct ocdbt_no
     struct cursor c = cursor_over(body, 0);
     struct ocdbt_node n = {.height = cursor_u8(&c)};
     if (cursor_ok(&c) && n.height != height)
-        return "it is at another height of the tree than it says";
+        return "its height in the tree is not the one that it states";
     if (!table_parse(&c, &n.table))
         return "its table of data files is damaged";
     n.count = n.left = cursor_varint32(&c);
@@ -366,7 +366,7 @@ const char *ocdbt_node_parse(struct bytes body, unsigned height, struct ocdbt_no
         return "its keys are damaged";
     const char *wrong = n.height ? inner_parse(&c, &n) : leaf_parse(&c, &n);
     if (!wrong && cursor_left(&c))
-        wrong = "bytes follow what it should hold";
+        wrong = "bytes follow its contents";
     if (!wrong)
         *out = n;
     return wrong;

@@ -1,8 +1,8 @@
 /*
- * ocdbt_node.h - the bytes of an OCDBT database: frames, manifests and B+tree nodes. What reads
+ * ocdbt_node.h - the bytes of an OCDBT database: frames, manifests and B+tree nodes. The code that reads
  * files and walks the tree is ocdbt_database.c.
  *
- * Parsers that look at a decoded body give NULL, or in words what is wrong with it.
+ * Parsers of a decoded body return NULL, or say what is wrong with it.
  */
 #pragma once
 

@@ -231,13 +231,13 @@ static void orbax_report(struct orbax_item *o)
     bool none = !orbax_store_count(&o->store);
     if (o->missing && !o->store.broken)
         job_issue(o->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",
-                  "arrays that are not stored here: %llu, the first of them \"%.200s\"; "
+                  "arrays that are not stored here: %llu, the first \"%.200s\"; "
                   "listed without data%s",
                   (unsigned long long)o->missing, o->first_missing,
                   none ? " (no manifest.ocdbt, no .zarray, no zarr.json)" : "");
     if (o->unnamed && (o->tree.known || o->aggregated))
         job_issue(o->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
-                  "arrays that the tree does not name: %llu, the first of them "
+                  "arrays that the tree does not name: %llu, the first "
                   "\"%.200s\"; named by their keys",
                   (unsigned long long)o->unnamed, o->first_unnamed);
 }

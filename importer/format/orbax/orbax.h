@@ -66,7 +66,7 @@ struct orbax_store {
     bool attributed;       /* the attributes in databases are wanted */
     bool listed;           /* arrays are in OCDBT databases, else in directories */
     struct orbax_array *arrays;
-    struct array_attributes *attributes; /* those, of arrays and groups; path: the key */
+    struct array_attributes *attributes; /* attributes of arrays and groups; path: the key */
     size_t attribute_count, attribute_space;
     struct array_tree tree;
     size_t array_count;

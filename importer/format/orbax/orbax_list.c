@@ -164,7 +164,7 @@ static bool orbax_list_add_name(void *context, const struct directory_entry *e)
 }
 
 /* The entries of a directory whose names begin with `prefix`, sorted. If it cannot be read to its
- * end, keys may be in what was not seen. */
+ * end, keys may be in the unread rest. */
 static const char **names_in(struct listing *l, const char *directory, const char *prefix,
                              uint64_t *count)
 {
@@ -422,7 +422,7 @@ static void place_values(struct listing *l)
     }
     if (first && !l->store->broken)
         job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-array",
-                  "values that belong to no array: %llu, the first of them \"%.*s\"",
+                  "values that belong to no array: %llu, the first \"%.*s\"",
                   (unsigned long long)strangers, (int)(first->len < 200 ? first->len : 200),
                   first->key);
     /* If nodes were lost, an absent chunk may have been in one: do not take it for fill values. */

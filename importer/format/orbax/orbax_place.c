@@ -220,7 +220,7 @@ static void state_step_file(struct place *p, const char *directory, const char *
     state_file(p->job, array_below(p->job->arena, directory, STEP_FILE), prefix);
 }
 
-/* State what a CheckpointManager says of all steps of the run. */
+/* State the facts of a CheckpointManager about all steps of the run. */
 static void state_root(struct place *p)
 {
     struct arena *arena = p->job->arena;

@@ -62,7 +62,7 @@ static int dcp_probe_dir(const struct probe_dir *p)
     return head.at && head.len > 2 && head.at[0] == 0x80 && probe_holds(&seen, MODULE) ? 64 : 0;
 }
 
-/* Where an item is, as the list of its file's says. */
+/* An item's place, in the list of its file's items. */
 struct told {
     uint64_t offset, length;
     size_t next; /* position in `told` + 1; 0: none */
@@ -195,7 +195,7 @@ struct place {
     const char *codec; /* "zstd"; NULL: none */
 };
 
-/* The codec of what the writer's extensions have made of the data: torch has one, ZStandard. */
+/* The codec that undoes the writer's extensions: torch has one, ZStandard. */
 static bool find_transform(struct dcp *d, pickle_ref steps, struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
@@ -359,7 +359,7 @@ static bool decode_beginning(struct item *i, const struct place *place, struct e
     return bytes && err->status == OK;
 }
 
-/* Elsewhere: unless an item is at hand, ask for what is read of the next ones of its file together. */
+/* On another machine: unless an item is at hand, ask for the needed parts of its file's next items together. */
 static void foresee(struct dcp *d, struct shard *s, const struct place *place)
 {
     const struct source *of = s->source;
@@ -439,8 +439,7 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
         return torch_fail(&d->tree, err, "missing-chunk", "it is not in the file %.100s", s->name);
     if (!is_chunk(chunk, x->dtype, x->rank, x->shape))
         return torch_fail(&d->tree, err, "bad-chunk",
-                          "dtype or shape in the file %.100s are not those of the metadata",
-                          s->name);
+                          "dtype or shape in the file %.100s differ from the metadata", s->name);
     out->extent->file = s->file;
     out->extent->offset = s->data + x->begin;
     out->extent->stored = x->end - x->begin;
@@ -453,17 +452,17 @@ static bool zip_chunk(struct dcp *d, struct shard *s, const struct place *place,
 {
     struct item item;
     struct torch_tensor *x = &d->tensor;
-    bool ok = open_item(d, s, place, false, &item, err) &&
-              (torch_is_tensor(&item.zip.pickle, item.zip.pickle.root) ||
-               torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
-              torch_tensor_read(&item.tree, item.zip.pickle.root, x, err) &&
-              (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
-               torch_fail(&d->tree, err, "bad-chunk",
-                          "its dtype or shape are not those of the metadata")) &&
-              torch_place(&item.tree, x, out->extent, err) &&
-              (!out->extent->bytes ||
-               torch_fail(&d->tree, err, "unsupported",
-                          "its data is text with escapes, which cannot be read where it is"));
+    bool ok =
+        open_item(d, s, place, false, &item, err) &&
+        (torch_is_tensor(&item.zip.pickle, item.zip.pickle.root) ||
+         torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
+        torch_tensor_read(&item.tree, item.zip.pickle.root, x, err) &&
+        (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
+         torch_fail(&d->tree, err, "bad-chunk", "its dtype or shape differ from the metadata")) &&
+        torch_place(&item.tree, x, out->extent, err) &&
+        (!out->extent->bytes ||
+         torch_fail(&d->tree, err, "unsupported",
+                    "its data is text with escapes, which cannot be read in place"));
     *out->sum = ok && torch_run_summed(&x->run, out->extent) ? x->run.crc : 0;
     close_item(&item);
     return ok;
@@ -479,8 +478,7 @@ static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_
     unsigned a = 0, b = 0;
     if (!torch_numbers(p, field(p, chunk, "offsets"), origin, &a) ||
         !torch_numbers(p, field(p, chunk, "sizes"), shape, &b) || a != rank || b != rank)
-        return torch_fail(&d->tree, err, "bad-chunk",
-                          "a chunk of it has not its number of dimensions");
+        return torch_fail(&d->tree, err, "bad-chunk", "a chunk has another number of dimensions");
     return dcp_box_set(d->job->arena, origin, shape, rank, out);
 }
 

@@ -83,7 +83,7 @@ static enum status dcp_box_check(const struct job *job, const struct dcp_pieces 
         uint64_t elements = 1;
         for (unsigned d = 0; d < p->rank; d++) {
             if (b->origin[d] > p->shape[d] || b->shape[d] > p->shape[d] - b->origin[d])
-                return wrong(job, err, "bad-chunk", "a piece of it reaches past its shape");
+                return wrong(job, err, "bad-chunk", "a piece reaches past its shape");
             elements *= b->shape[d];
         }
         if (!add_u64(sum, elements, &sum))

@@ -225,8 +225,8 @@ static void state_tensor(struct job *job, const struct found *f)
 }
 
 /* A rank without elements of a file's tensors writes no such file, so one that is missing from
- * some ranks tells nothing. But a file that is missing from all of them has tensors that nobody
- * knows of. */
+ * some ranks proves nothing. But a file that is missing from all ranks has tensors that nobody
+ * knows. */
 static void report_missing(struct job *job, const struct array_listing *l)
 {
     bool *seen = arena_array(job->arena, PARTS_MAX + 1, sizeof(*seen));

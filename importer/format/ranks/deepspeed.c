@@ -52,7 +52,7 @@ struct deepspeed {
     struct zero zero; /* of the current rank of tensor parallelism */
     struct zero_frozen frozen;
     const struct part_file *file;
-    bool met_stage, learned; /* what files of this rank say of ZeRO */
+    bool met_stage, learned; /* this rank's metadata of ZeRO */
     struct strmap seen;      /* stage 3: name of a tensor -> hash of its dtype and shape */
     uint64_t passed;         /* tensors of all files that get no row */
     char first_passed[320];
@@ -154,7 +154,7 @@ static bool add_group(struct deepspeed *d, const struct pickle *p, pickle_ref gr
         if (pickle_kind(p, name) != PICKLE_TEXT ||
             !torch_numbers(p, pickle_item(p, group, i + 1), shape, &rank))
             continue;
-        /* Groups that the pickle shares are not as many parameters as they are references. */
+        /* Shared groups in the pickle would count their parameters once per reference. */
         if (d->zero.param_count >= p->node_count) {
             job_issue(d->zero.job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
                       "param_shapes repeats its groups: the rest is left out");
@@ -436,7 +436,7 @@ static void read_part(struct deepspeed *d, struct part_file *f)
 /* The files of one kind that ranks have saved. */
 struct saved {
     unsigned met, next; /* number of files; rank of the last one, plus 1 */
-    bool lost;          /* one of them could not be read */
+    bool lost;          /* one could not be read */
 };
 
 static struct saved saved_of(const struct deepspeed *d, enum part part, unsigned mp)

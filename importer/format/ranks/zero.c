@@ -11,7 +11,7 @@
  * slots would cost far more than their file. */
 #define SLOTS_MAX 64
 
-/* Of tensors that are listed again under other names. */
+/* For tensors that are listed again under other names. */
 #define ALIAS_PIECES_MAX 262144
 
 void zero_add_param(struct zero *z, const char *name, size_t len, unsigned group,
@@ -321,8 +321,8 @@ static void leave_group(struct tape *t, unsigned group)
     }
     if (!t->lost && left >= 2 * (uint64_t)t->z->ranks)
         job_issue(t->z->job, ISSUE_ERROR, NULL, NO_OFFSET, "trailing-bytes",
-                  "%llu elements of %s are of no parameter of group %u, more than padding: the "
-                  "shapes are not theirs",
+                  "%llu elements of %s belong to no parameter of group %u, more than padding: the "
+                  "shapes do not fit them",
                   (unsigned long long)left, t->slot, group);
 }
 

@@ -55,7 +55,7 @@ struct part {
     bool has_split;
 };
 
-/* What the parts of a set have so far. */
+/* The contents of a set's parts so far. */
 struct set {
     struct strmap keys; /* stated as facts */
     uint64_t tensors;
@@ -292,7 +292,7 @@ static void check_places(struct part *p)
                   p->g.alignment);
 }
 
-/* Report what ggml's reader would refuse, and this one need not. */
+/* Report oddities that ggml's reader would refuse, but this one need not. */
 static void report_oddities(struct part *p)
 {
     uint64_t names = 0, ranks = 0, foreign = 0;
@@ -428,8 +428,8 @@ static void check_split(struct job *job, const struct part *p, const struct shar
                   p->split_no + 1, p->split_count, name->part, name->count);
 }
 
-/* Index another part than the first. If it cannot be used, only its own tensors are lost. False: it is missing, which
- * it may be (`missing`). */
+/* Index a part after the first. If it cannot be used, only its own tensors are lost. False: it is missing, which
+ * is allowed (`missing`). */
 static bool index_other(struct job *job, struct set *set, const char *name,
                         const struct shard_name *split, bool missing)
 {

@@ -5,7 +5,7 @@
  *   {"ckptdb": "names", "tree": {KEY: subtree, ...} or [subtree, ...]}
  *
  * In the first form dtype and shape may be null or absent. In the second a leaf is
- * "float32[2,3]", or "?" for what is not known; names are keys and list positions joined by
+ * "float32[2,3]", or "?" for an unknown part; names are keys and list positions joined by
  * '/'; null, {} and [] are leaves without a tensor. Both may be in one file.
  *
  * Source: this program's own.

@@ -8,7 +8,7 @@
  * decoded as a whole and its header skipped. The zip's own checksum covers header and elements, so
  * it can be checked unless bytes follow the elements in the member.
  *
- * An archive that was cut short has no directory: what the members' own headers tell is taken then, and
+ * An archive that was cut short has no directory: the members' own headers are used then, and
  * the last one's array may be whole although the member is not.
  *
  * Source: numpy/lib/npyio.py (savez), container/zip.c.
@@ -153,7 +153,7 @@ static void npz_add_member(struct job *job, const struct zip *z, const struct zi
     uint64_t end = head.size + head.nbytes;
     if (m->size > end && !m->cut)
         job_issue(job, ISSUE_WARNING, NULL, m->data, "trailing-bytes",
-                  "%llu bytes after the array in member \"%.200s\" are not part of it",
+                  "%llu bytes follow the array in member \"%.200s\"",
                   (unsigned long long)(m->size - end), m->name);
     npz_add_tensor(job, m, &run, &head);
 }

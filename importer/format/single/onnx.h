@@ -1,6 +1,6 @@
 /*
  * onnx.h - the inside of the ONNX reader: onnx.c walks the model and finds the tensors,
- * onnx_tensor.c locates the elements of one, onnx_external.c those in other files; all of them read
+ * onnx_tensor.c locates a tensor's elements, onnx_external.c elements in other files; all read
  * by onnx_message.c.
  */
 #pragma once
@@ -20,7 +20,7 @@ struct onnx_file {
     uint32_t file;
     uint64_t size;
     bool lost;
-    uint64_t tensors; /* if lost: tensors left out for it */
+    uint64_t tensors; /* if lost: tensors left out because of it */
 };
 
 struct onnx {

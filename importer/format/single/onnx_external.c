@@ -1,7 +1,7 @@
 /*
  * onnx_external.c - elements of a TensorProto that are in other files.
  *
- * External data must be below the model's folder, and so must what a link there leads to: a model from
+ * External data must be below the model's folder, and so must the target of a link there: a model from
  * elsewhere could show any file of the reader's as its weights. The cache of Hugging Face is made of
  * such links. A tensor whose file is missing, or must not be read, gets no row: onnx refuses such a
  * model, and a row would list a tensor that nobody has.
@@ -91,7 +91,7 @@ static bool stays_inside(struct job *job, const char *location)
     if (leaves)
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "linked-data",
                   "the external data \"%.200s\" is a link out of the model's folder, to %.200s: it "
-                  "is not read, as onnx does not (a copy, or a hard link, is)",
+                  "is not read, as in onnx (a copy or a hard link is)",
                   location, path);
     free(path);
     free(folder);

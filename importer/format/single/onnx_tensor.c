@@ -3,7 +3,7 @@
  *
  *   1 dims  2 data_type  3 segment  8 name  13 external_data (keys and values)  14 data_location
  *   9 raw_data      little-endian, packed low bits first
- *   4 float_data    float32, and pairs of them for complex64
+ *   4 float_data    float32, in pairs for complex64
  *   10 double_data  float64, and complex128
  *   5 int32_data    all integers up to 32 bits but uint32, the bits of narrow floats, and the
  *                   bytes of packed elements, one number each
@@ -278,7 +278,7 @@ static void emit_tensor(struct onnx *o, struct tensor *t)
         return;
     if (t->segmented) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "unsupported",
-                  "tensor \"%s\" is in segments, which nothing writes", name);
+                  "tensor \"%s\" is in segments, which no known program writes", name);
         return;
     }
     if (!holder) {
@@ -447,10 +447,10 @@ void onnx_finish(struct onnx *o)
     if (job->err->status == OK) {
         if (o->repeated_graph)
             job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "repeated-graph",
-                      "the model has its graph in several parts: all of them are read");
+                      "the model has its graph in several parts: all are read");
         if (o->repeated_names)
             job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "repeated-name",
-                      "%" PRIu64 " tensors of inner graphs have names that others have:"
+                      "%" PRIu64 " tensors of inner graphs share a name with others:"
                       " \"@graph\" and a number tell them apart",
                       o->repeated_names);
         if (o->two_holders)

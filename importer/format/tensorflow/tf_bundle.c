@@ -125,12 +125,12 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-/* A reader takes a checksum of 0 for none. It is right where there are no bytes, else as good as never. */
+/* A reader takes a checksum of 0 for none. It is right where there are no bytes, otherwise practically never. */
 static void check_stated(struct bundle *b, const struct tf_run *run, struct bytes name)
 {
     if (!run->crc && run->size)
         job_issue(b->job, ISSUE_WARNING, NULL, NO_OFFSET, "checksum",
-                  "tensor \"%.*s\" has %llu bytes, and states the checksum of none: they cannot be "
+                  "tensor \"%.*s\" has %llu bytes, but states the checksum of none: they cannot be "
                   "verified",
                   SHOWN(name), (unsigned long long)run->size);
 }
@@ -193,7 +193,7 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m, s
     if (run->dtype != whole->dtype)
         return "has a slice of another dtype";
     if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
-        return "has a slice of another shape than its place";
+        return "has a slice whose shape does not fit its place";
     dtype_find(tf_dtype(b->job, run->dtype), &dtype);
     if (run->shard >= b->shards.count || run->offset > INT64_MAX || run->size > INT64_MAX ||
         !size_is_right(&dtype, run))

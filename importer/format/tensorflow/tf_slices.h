@@ -30,12 +30,12 @@ struct tf_extent {
 struct tf_slice {
     const char *name; /* of the variable */
     size_t name_len;
-    struct tf_extent *extents; /* run.rank of them */
+    struct tf_extent *extents; /* run.rank */
     struct tf_run run;
     bool used;
 };
 
-/* Parse the key of a slice: the variable's name is put into `name`, the extents (*rank of them)
+/* Parse the key of a slice: the variable's name is put into `name`, the *rank extents
  * into the arena, which keeps lack of memory. False: it is not such a key, or no memory. */
 bool tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
                   struct tf_extent **extents, unsigned *rank);

@@ -323,7 +323,7 @@ static void take_record(struct v1 *v, const struct shard *s, const struct sstabl
     if (t->fault.code || !t->readable)
         return;
     if (rank != t->run.rank || !take_box(v, t, extents, &p)) {
-        t->fault = (struct fault){"bad-slices", "has a slice that cannot be a part of it"};
+        t->fault = (struct fault){"bad-slices", "has a slice that does not fit its shape"};
         return;
     }
     take_value(v, s, t, e, &p);
@@ -377,7 +377,7 @@ static struct fault check_pieces(const struct tensor *t)
         return (struct fault){"unsupported",
                               "has a dtype that this version of the format does not store"};
     if (t->count < t->listed || !t->count)
-        return (struct fault){"missing-data", "is not stored, or not all of it"};
+        return (struct fault){"missing-data", "is not stored, or only in part"};
     for (size_t i = 0; i < t->count; i++)
         if (!tiling_add(&tiling, t->pieces[i].origin, t->pieces[i].shape))
             return (struct fault){"bad-slices", "has a slice that reaches outside it"};

@@ -62,7 +62,7 @@ static bool may_be_pickle(const struct probe *p)
     return named && p->head.len;
 }
 
-/* Whether loading a pickle would run something dangerous. What only looks like a pickle (a text that
+/* Whether loading a pickle would run something dangerous. A file that only looks like a pickle (a text that
  * begins with 'c') names things, perhaps, but calls none. */
 static bool pickle_look(const struct probe *p, const struct source *s,
                         const struct classes *classes)
@@ -181,7 +181,7 @@ void torch_variables_state(struct torch_tree *t, struct error *err)
         pickle_kind(&p, p.root) == PICKLE_CALL ? pickle_at(&p, p.root)->call->state : 0;
     const pickle_ref pairs = pickle_item(&p, pickle_item(&p, state, 4), 0);
     if (pickle_kind(&p, pairs) != PICKLE_DICT)
-        torch_fail(t, err, "not-an-array", "an array of objects that is no dict of variables");
+        torch_fail(t, err, "not-an-array", "an array of objects that is not a dict of variables");
     for (uint32_t i = 0; pickle_kind(&p, pairs) == PICKLE_DICT && t->job->err->status == OK &&
                          (key = pickle_item(&p, pairs, i));
          i += 2) {

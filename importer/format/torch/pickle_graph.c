@@ -105,7 +105,7 @@ static void do_decimal(struct machine *m)
     for (size_t i = sign; i < len; i++)
         fits = fits && line[i] >= '0' && line[i] <= '9';
     if (!fits) {
-        machine_fail(m, ERR_CORRUPT, "an integer that is none");
+        machine_fail(m, ERR_CORRUPT, "an integer that is not a number");
         return;
     }
     errno = 0;
@@ -129,7 +129,7 @@ static void do_float_text(struct machine *m)
     const char *line = machine_take_line(m, &len);
     double value = line ? strtod(line, &end) : 0;
     if (line && (!len || end != line + len))
-        machine_fail(m, ERR_CORRUPT, "a float that is none");
+        machine_fail(m, ERR_CORRUPT, "a float that is not a number");
     machine_push_real(m, value);
 }
 
@@ -508,7 +508,7 @@ static uint64_t memo_key(struct machine *m)
         key = key * 10 + (uint64_t)(line[i] - '0');
     }
     if (line && !fits)
-        machine_fail(m, ERR_CORRUPT, "a memo number that is none");
+        machine_fail(m, ERR_CORRUPT, "a memo number that is not a number");
     return key;
 }
 

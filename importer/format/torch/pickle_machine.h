@@ -1,5 +1,5 @@
 /*
- * pickle_machine.h - the machine that a pickle is a program for: its input, nodes, stack, marks and
+ * pickle_machine.h - the stack machine that runs pickles: its input, nodes, stack, marks and
  * memo. pickle_graph.c has the opcodes.
  *
  * Failures are sticky (arena.h): *err, or the arena's, after which no opcode runs. Until the one that

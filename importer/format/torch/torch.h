@@ -80,7 +80,7 @@ struct torch_key {
     size_t len;
     const char *dtype; /* of the storage's class; NULL: untyped */
     const char *location;
-    uint64_t numel;  /* elements of that dtype; untyped: bytes */
+    uint64_t numel;  /* elements of this dtype; untyped: bytes */
     uint64_t bytes;  /* its size in bytes */
     pickle_ref node; /* the persistent id itself */
 };
@@ -99,7 +99,7 @@ struct torch_tree {
     const struct source *source; /* of the pickle, */
     struct torch_run run;        /* and the run of the checkpoint that it is */
     bool big_endian;
-    bool whole_file; /* what an archive that has lost its end still holds is wanted */
+    bool whole_file; /* read what is left of an archive that has lost its end */
     /* Find a storage. False after setting *err, which becomes an issue of the tensor. */
     bool (*find)(struct torch_tree *, const struct torch_key *, struct torch_run *out,
                  struct error *err);
@@ -119,9 +119,9 @@ struct torch_tree {
     bool (*left_out)(struct torch_tree *, pickle_ref call, pickle_ref attribute);
     struct script *script; /* for `left_out`; private to torch_script.c */
     bool no_facts;         /* tensors only */
-    bool told;             /* what its pickles would do has been reported */
+    bool told;             /* the effects of its pickles have been reported */
     bool dangerous;        /* a dangerous-call was reported */
-    unsigned nested;       /* pickles that it is inside of */
+    unsigned nested;       /* pickles around it */
     struct strmap encoded; /* texts of bytes: node -> position in `texts` */
     struct bytes *texts;   /* as Latin-1; at NULL: they have other characters */
     size_t text_count, text_space;

@@ -60,7 +60,7 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
         pickle_ref bytes = pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
         struct torch_embedded new = {.run = {.lost = true}};
         const bool loaded = torch_embedded_load(t, bytes, &new, err);
-        new.run.lost |= !loaded; /* of other tensors that share it nothing more is said */
+        new.run.lost |= !loaded; /* other tensors that share it are not reported */
         *at = t->load_count;
         *PUSH(t->arena, t->loads, t->load_count, t->load_space) = new;
         if (!loaded)

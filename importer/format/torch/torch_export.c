@@ -75,7 +75,7 @@ static bool take_int(struct json *j, uint64_t *value)
     return j->type != JSON_FAIL;
 }
 
-/* Read a list of them, at most TENSOR_RANK_MAX. */
+/* Read a list of sizes, at most TENSOR_RANK_MAX. */
 static bool read_ints(struct json *j, uint64_t *out, unsigned *count)
 {
     *count = 0;

@@ -1,4 +1,4 @@
-/* torch_file.h - what other families read by PyTorch's: one file of torch.save, whatever its form; Keras's pickles. */
+/* torch_file.h - PyTorch's readers for other families: one file of torch.save, whatever its form; Keras's pickles. */
 #pragma once
 
 #include "importer/format/torch/torch_zip.h"

@@ -207,13 +207,13 @@ static void report_global(struct torch_tree *t, const struct pickle_global *g)
     t->dangerous |= dangerous;
     job_issue(t->job, dangerous ? ISSUE_ERROR : ISSUE_WARNING, t->path, g->offset,
               dangerous ? "dangerous-call" : "unknown-global",
-              "the pickle %s \"%.200s\"%s%.80s%s%.60s%s: nothing of it was imported or executed "
+              "the pickle %s \"%.200s\"%s%.80s%s%.60s%s: nothing was imported or executed "
               "here, but loading the file in Python would",
               g->called ? "calls" : "names", g->name, t->member ? " in " : "",
               t->member ? t->member : "", *why ? " (" : "", why, *why ? ")" : "");
 }
 
-/* Report what the pickle does beside calling things. Of what is no object of its own, a state or items
+/* Report what the pickle does besides calls. On anything but its own objects, a state or items
  * change a class, a module or a tensor's memory (CVE-2026-24747), or make Python refuse it. */
 static void report_oddity(struct torch_tree *t, const struct pickle_oddity *o)
 {

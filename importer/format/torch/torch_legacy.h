@@ -3,7 +3,7 @@
  *
  *   pickles   magic number, protocol 1001, a dict about the machine, the object, the keys of
  *             its storages (a list of texts)
- *   storages  in the order of that list: i64 number of elements, then the elements, without
+ *   storages  in the order of this list: i64 number of elements, then the elements, without
  *             padding, always little-endian
  *
  * The classes in the object's persistent ids say how wide the elements are.
@@ -28,7 +28,7 @@ struct torch_legacy {
     struct strmap keys;  /* key -> position; to be released */
     uint64_t end;        /* after the last storage that was found */
     struct error broken; /* why storages may be missing; status OK: none are */
-    bool cut;            /* such are behind the end that the file has lost */
+    bool cut;            /* they are behind the end that the file has lost */
 };
 
 /* Whether `head` is the beginning of such a file. */

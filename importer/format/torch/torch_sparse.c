@@ -83,7 +83,7 @@ static bool place_of(struct torch_tree *t, const struct torch_tensor *x, bool in
     if (!reach(t, x, in_order, &elements, err))
         return false;
     if (elements && (!add_u64(x->offset, elements, &last) || last > x->bound / width))
-        return torch_fail(t, err, "bad-tensor", "a part of it ends past its storage");
+        return torch_fail(t, err, "bad-tensor", "a part ends past its storage");
     const uint64_t own = elements ? x->offset * width : 0;
     *out = (struct place){.begin = x->run.offset + own,
                           .end = x->run.offset + own + elements * width,
@@ -191,7 +191,7 @@ static bool check_coo(struct torch_tree *t, struct torch_sparse *s, const struct
         return torch_sparse_refuse(t, err, "with indexes of another kind");
     s->count = values->shape[0];
     return index->shape[1] == s->count ||
-           torch_fail(t, err, "bad-tensor", "it has not as many indexes as values");
+           torch_fail(t, err, "bad-tensor", "it has different numbers of indexes and values");
 }
 
 static bool check_compressed(struct torch_tree *t, struct torch_sparse *s,

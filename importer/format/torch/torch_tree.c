@@ -248,7 +248,7 @@ static void say_module(struct walk *w, pickle_ref ref)
     if (torch_callee(p, ref) == TORCH_UNKNOWN || torch_callee(p, ref) == TORCH_MODULE)
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "whole-module",
                   "\"%.100s\" is a whole module (class %.200s), not a state_dict: the names "
-                  "are those of its state_dict",
+                  "are from its state_dict",
                   w->name.at ? w->name.at : "",
                   pickle_kind(p, callee) == PICKLE_GLOBAL
                       ? p->globals[pickle_at(p, callee)->integer].name
@@ -407,7 +407,7 @@ static void enter_container(struct walk *w, pickle_ref ref, bool within_module)
     }
 }
 
-/* State what makes numbers of a quantised tensor, by the names that torch.Tensor has for it. If each
+/* State the scale and zero point of a quantised tensor, by torch.Tensor's names. If each
  * channel has its own, scales and zero points are tensors inside the tensor, not of the state: a
  * row of theirs would be a name that torch.load() does not give. */
 static void add_quantiser(struct walk *w, pickle_ref quantiser)

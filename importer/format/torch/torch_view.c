@@ -69,7 +69,7 @@ static bool measure(struct torch_tree *t, const struct torch_tensor *x, const st
                                          (unsigned long long)end, (unsigned long long)x->bound);
 }
 
-/* What comes before the next step of a chain. */
+/* The separator before the next step of a chain. */
 static const char *bar(const struct text *chain)
 {
     return chain->len ? "|" : "";
@@ -106,7 +106,7 @@ static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x, cons
         t->inlined_bytes += out->stored;
         if (t->inlined_bytes > LIMIT_PICKLE_INLINE + 4 * t->pickle->text_bytes)
             return torch_fail(t, err, "limit",
-                              "its bytes and those of others are the same text in the "
+                              "its bytes and other tensors' bytes are the same text in the "
                               "pickle: together they are too many for the catalog");
         out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored);
     }

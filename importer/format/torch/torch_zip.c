@@ -117,7 +117,7 @@ static void check_version(struct torch_tree *t, const struct torch_zip *z, struc
                   "version %u of torch's archives: 1 to %d can be read", version, VERSION_MAX);
 }
 
-/* Report pickles that are not read: a malware scanner may have looked only at one of them. */
+/* Report pickles that are not read: a malware scanner may have looked only at one. */
 static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 {
     for (uint64_t i = 0; i < z->zip.count; i++) {
@@ -188,7 +188,7 @@ void torch_zip_close(struct torch_zip *z)
 }
 
 /* The run of `size` bytes at `offset` of an archive that is coded: to decode it up to there is enough,
- * and of what was not seen at import it is only known that more follows. */
+ * and of the rest it is only known that more follows. */
 static bool coded_run(const struct torch_zip *z, uint64_t offset, uint64_t size,
                       struct torch_run *out)
 {

@@ -32,8 +32,8 @@ struct torch_zip {
 };
 
 /* Open the archive that is the whole of `source`, and begins at place->offset of a file. If place->codec is
- * a codec's name ("zstd"), the archive is what it makes of place->stored bytes, and `source` is that, or
- * the beginning of that. */
+ * a codec's name ("zstd"), the archive is decoded from place->stored bytes, and `source` is the archive, or
+ * its beginning. */
 bool torch_zip_open(struct torch_tree *, const struct source *source, const struct torch_run *place,
                     struct torch_zip *out, struct error *);
 /* Run NAME.pkl ("data", "constants"), whose storages are NAME/KEY: sets t->pickle, t->source, t->run, t->find
