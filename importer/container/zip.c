@@ -77,28 +77,23 @@ static enum status corrupt(const struct source *s, uint64_t offset, struct error
 /* --- the end records -------------------------------------------------------------------- */
 
 /* Index in the file's tail of the end record: the last one whose comment reaches
- * exactly to the end of the file. Failing that (bytes were appended), the last
+ * exactly to the end of the file. Failing that (bytes were appended: *trailing of them), the last
  * one whose comment fits. -1: none. */
-static ptrdiff_t find_end(const uint8_t *tail, size_t len)
+static ptrdiff_t find_end(const uint8_t *tail, size_t len, uint64_t *trailing)
 {
-    ptrdiff_t loose = -1;
-    for (size_t i = len < END_BYTES ? 0 : len - END_BYTES + 1; i-- > 0;) {
+    ptrdiff_t found = -1;
+    size_t i = len < END_BYTES ? 0 : len - END_BYTES + 1;
+    while (i-- > 0 && (found < 0 || *trailing)) {
+        const size_t behind = len - i - END_BYTES;
         if (load_u32le(tail + i) != END_MAGIC)
             continue;
-        size_t comment = load_u16le(tail + i + 20);
-        if (comment == len - i - END_BYTES)
-            return (ptrdiff_t)i;
-        if (loose < 0 && comment < len - i - END_BYTES)
-            loose = (ptrdiff_t)i;
+        const size_t comment = load_u16le(tail + i + 20);
+        if (comment == behind || (found < 0 && comment < behind)) {
+            found = (ptrdiff_t)i;
+            *trailing = behind - comment;
+        }
     }
-    return loose;
-}
-
-/* Is the last record the end of the file, whatever is before the tail? */
-static bool ends_in(const uint8_t *tail, size_t len)
-{
-    const ptrdiff_t at = find_end(tail, len);
-    return at >= 0 && load_u16le(tail + at + 20) == len - (size_t)at - END_BYTES;
+    return found;
 }
 
 static bool agrees(uint64_t plain, uint64_t ones, uint64_t wide)
@@ -146,22 +141,17 @@ static enum status no_end(const struct source *s, struct error *err)
     return error_code(err, "truncated");
 }
 
-static enum status read_end(const struct source *s, const uint8_t *tail, size_t len,
-                            struct directory *d, uint64_t *trailing, struct error *err)
+/* Read the end record `r`, which is at `at` in the file. */
+static enum status read_end(const struct source *s, const uint8_t *r, uint64_t at,
+                            uint64_t trailing, struct directory *d, struct error *err)
 {
-    ptrdiff_t found = find_end(tail, len);
-    if (found < 0)
-        return no_end(s, err);
-    const uint8_t *r = tail + found;
-    uint64_t at = s->size - len + (uint64_t)found;
-    *trailing = len - (size_t)found - END_BYTES - load_u16le(r + 20);
     *d = (struct directory){load_u32le(r + 16), load_u32le(r + 12), load_u16le(r + 10), at};
     if (load_u16le(r + 4) || load_u16le(r + 6) || load_u16le(r + 8) != d->entries)
         return corrupt(s, at, err, "it is spread over several disks");
     uint64_t ends;
     const bool readable = read_end64(s, at, d, err) == OK;
     const bool adjoins = readable && add_u64(d->offset, d->bytes, &ends) && ends == d->end;
-    if (!adjoins && *trailing && (readable || err->status == ERR_CORRUPT)) {
+    if (!adjoins && trailing && (readable || err->status == ERR_CORRUPT)) {
         error_clear(err); /* it is of an archive inside this one, whose own end is lost */
         return no_end(s, err);
     }
@@ -188,13 +178,18 @@ static enum status zip_locate(const struct source *s, struct directory *d, uint6
     uint8_t *tail = malloc(all ? all : 1);
     if (!tail)
         return error_memory_at(err, s->name);
-    size_t len = all < ZIP_END_BYTES ? all : ZIP_END_BYTES;
-    if (source_read(s, s->size - len, tail, len, err) == OK && !ends_in(tail, len)) {
-        len = all; /* with a long comment, or bytes behind it */
-        source_read(s, s->size - len, tail, len, err);
+    ptrdiff_t end = -1;
+    size_t len = 0;
+    while (err->status == OK && len < all && (end < 0 || *trailing)) {
+        /* All for a long comment, or bytes behind it. */
+        len = len || all < ZIP_END_BYTES ? all : ZIP_END_BYTES;
+        if (source_read(s, s->size - len, tail, len, err) == OK)
+            end = find_end(tail, len, trailing);
     }
-    if (err->status == OK)
-        read_end(s, tail, len, d, trailing, err);
+    if (err->status == OK && end < 0)
+        no_end(s, err);
+    else if (err->status == OK)
+        read_end(s, tail + end, s->size - len + (uint64_t)end, *trailing, d, err);
     free(tail);
     return err->status;
 }

@@ -55,6 +55,9 @@ void verify_index(struct verifier *);
 /* Record a finding, in a table of the fresh catalog that verify_index() makes; `name` may be NULL. */
 void verify_found(struct verifier *, int64_t checkpoint, const char *name,
                   const struct error *what);
+/* A query of a checkpoint in both catalogs, with :known, :fresh and :by_this_program where it has them.
+ * NULL after a failure. */
+struct sqlite3_stmt *verify_query(struct verifier *, const char *sql, const struct verified *);
 
 /* For one checkpoint at a time. */
 void verify_compare(struct verifier *, struct verified *);

@@ -34,24 +34,6 @@ static void compare_file(struct verifier *v, struct verified *c, sqlite3_stmt *s
     verify_found(v, c->id, NULL, &what);
 }
 
-/* A query about the checkpoint in both catalogs. NULL after a failure. */
-static sqlite3_stmt *query_both(struct verifier *v, const char *sql, const struct verified *c)
-{
-    sqlite3_stmt *s = db_query(v->fresh, v->err, sql, "");
-    if (!s)
-        return NULL;
-    const int known = sqlite3_bind_parameter_index(s, ":known");
-    const int fresh = sqlite3_bind_parameter_index(s, ":fresh");
-    const int own = sqlite3_bind_parameter_index(s, ":by_this_program");
-    if (own)
-        sqlite3_bind_int(s, own, c->by_this_program);
-    if (known)
-        sqlite3_bind_int64(s, known, c->id);
-    if (fresh)
-        sqlite3_bind_int64(s, fresh, c->fresh);
-    return s;
-}
-
 /* Make the rows of a query findings. */
 static void compare_by(struct verifier *v, const struct verified *c, const char *query)
 {
@@ -61,7 +43,7 @@ static void compare_by(struct verifier *v, const struct verified *c, const char 
     if (!text_str(&sql))
         error_memory(v->err);
     else
-        s = query_both(v, text_str(&sql), c);
+        s = verify_query(v, text_str(&sql), c);
     db_row(s, "cannot verify", v->err);
     sqlite3_finalize(s);
     text_release(&sql);
@@ -80,7 +62,7 @@ void verify_compare(struct verifier *v, struct verified *c)
     sqlite3_finalize(file);
     if (!c->fresh || c->unread)
         return;
-    sqlite3_stmt *same = query_both(v, schema_text("schema/verify/same.sql"), c);
+    sqlite3_stmt *same = verify_query(v, schema_text("schema/verify/same.sql"), c);
     const bool agree = db_row(same, "cannot verify", v->err); /* of layouts; not after a failure */
     sqlite3_finalize(same);
     if (!agree)

@@ -89,11 +89,7 @@ void verify_grids(struct verifier *v, const struct verified *c)
 {
     struct error *err = v->err;
     struct grids g = {.verifier = v, .checkpoint = c};
-    sqlite3_stmt *s = db_query(v->fresh, err, schema_text("schema/verify/grid.sql"), "");
-    if (!s)
-        return;
-    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
-    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);
+    sqlite3_stmt *s = verify_query(v, schema_text("schema/verify/grid.sql"), c);
     if (lookup_open(v->catalog, &g.catalog, err) == OK)
         lookup_open(v->fresh, &g.fresh, err);
     while (db_row(s, "cannot compare chunks", err))

@@ -37,6 +37,17 @@ void verify_found(struct verifier *v, int64_t checkpoint, const char *name,
     put(v, checkpoint, row, what->offset);
 }
 
+sqlite3_stmt *verify_query(struct verifier *v, const char *sql, const struct verified *c)
+{
+    sqlite3_stmt *s = db_query(v->fresh, v->err, sql, "");
+    if (!s)
+        return NULL;
+    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
+    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);
+    sqlite3_bind_int(s, sqlite3_bind_parameter_index(s, ":by_this_program"), c->by_this_program);
+    return s;
+}
+
 struct names {
     struct arena *arena;
     const char **at;
