@@ -15,8 +15,8 @@
 #   make clean
 #
 # VARIANT=release|asan|tsan|fuzz chooses the build; each has its own objects. V=1 prints whole
-# commands, also those of `check` and `demo`, which else show only what they are for. SHARED=1 links the
-# program, too, with shared libraries (the default where there are no archives of them).
+# commands, also in `check` and `demo`, which otherwise show only their purpose. SHARED=1 links the
+# program, too, with shared libraries (the default where they have no archives).
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -66,7 +66,7 @@ G := build/gen
 package_cflags := $(shell $(PKG_CONFIG) --cflags $(modules) $(loaded) 2>/dev/null)
 package_libs := $(shell $(PKG_CONFIG) --libs $(modules) 2>/dev/null)
 # A third of the time that the program takes to start is binding shared libraries: it has those in it of
-# which the compiler finds an archive. (With an -L it would find another one than that of the headers.)
+# which the compiler finds an archive. (With an -L it might find one that does not fit the headers.)
 archive = $(filter /%,$(shell $(CC) -print-file-name=$(patsubst -l%,lib%.a,$1)))
 program_libs := $(if $(SHARED)$(filter-out release,$(VARIANT))$(filter -L%,$(package_libs)),$(package_libs),\
                 $(foreach l,$(package_libs),$(or $(call archive,$l),$l)))
@@ -173,7 +173,7 @@ $G/schema.names: FORCE
 	@mkdir -p $(@D)
 	@echo $(schema_sql) | cmp -s - $@ || echo $(schema_sql) >$@
 
-# Every schema/*.sql and those of its folders, as one table of { path, text }.
+# Every .sql file of schema/ and its folders, as one table of { path, text }.
 $G/schema.c: $(schema_sql) schema/embed.sh catalog/base/limits.h $G/schema.names
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)

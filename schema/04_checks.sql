@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS _layout_checks (
 ) STRICT;
 
 -- Checksums of the file's pages (catalog/db/page_sums.h), in one row. Earlier programs do not write them; after
--- one has written, the row counts for nothing.
+-- one has written, the row is void.
 CREATE TABLE IF NOT EXISTS _page_sums (
   id    INTEGER PRIMARY KEY,   -- 1
   sums  BLOB NOT NULL          -- 4 bytes each: the change counter for which they hold, then one for each page

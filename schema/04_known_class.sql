@@ -1,6 +1,6 @@
 -- 04_known_class.sql - verdicts on classes and functions that a pickle names. A name is exact
--- ('argparse.Namespace'), or ends in '.*' and stands for all names that begin so ('subprocess.*'): an exact
--- name wins, then the longest beginning. Users may add rows.
+-- ('argparse.Namespace'), or ends in '.*' and stands for all names with this prefix ('subprocess.*'): an exact
+-- name wins, then the longest prefix. Users may add rows.
 CREATE TABLE IF NOT EXISTS known_class (
   name     TEXT PRIMARY KEY CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 1024),
   verdict  TEXT NOT NULL CHECK (verdict IN ('safe', 'dangerous')),

@@ -1,5 +1,5 @@
 -- 09_alike.sql - layouts that have the same names, dtypes and shapes, in any order. The column `layout` of the
--- view `checkpoint` is the first of them.
+-- view `checkpoint` is the first one.
 CREATE TABLE IF NOT EXISTS _layout_alike (
   id      INTEGER PRIMARY KEY,   -- _layouts.id
   sum     INTEGER NOT NULL,      -- of hashes of the tensors' names

@@ -45,7 +45,7 @@ LEFT JOIN _labels l ON l.id = c.id;
 
 -- Most modules of a single tensor have no row in _layout_modules: the second half derives them from
 -- the tensor's row. (Thanks to the casts, columns of both halves have the same affinity, which
--- SQLite requires for moving a WHERE into each of them.)
+-- SQLite requires for moving a WHERE into each half.)
 CREATE VIEW by_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint,
        substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes
@@ -68,9 +68,9 @@ SELECT t.checkpoint_id,
 FROM _checkpoint_tensors t
 WHERE t.module;
 
--- Each tensor of each layout, and how many checkpoints have that layout: a query over all
--- tensors, such as sum(nbytes * checkpoints), reads each layout once. ID_OWNER finds the layouts of what a join found
--- by its name.
+-- Each tensor of each layout, and how many checkpoints have this layout: a query over all
+-- tensors, such as sum(nbytes * checkpoints), reads each layout once. ID_OWNER finds the layouts of tensors that a join found
+-- by name.
 CREATE VIEW by_name AS
 SELECT t.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
 FROM (SELECT layout, count(*) AS checkpoints FROM _checkpoints GROUP BY layout) l

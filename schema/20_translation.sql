@@ -1,11 +1,11 @@
 -- 20_translation.sql - every leaf of every checkpoint under every rule set that translates names as
 -- T5X's CheckpointTranslator does. map/translation.sql defines a translation: a SELECT for one rule
 -- set and one checkpoint. The function that this view calls (catalog/sql/vt_map.c) runs it for each
--- that is asked for, once for all checkpoints of a layout, and without columns that nobody uses.
--- (As a plain view SQLite 3.40 would translate each checkpoint anew, and all of them first where the
+-- requested pair, once for all checkpoints of a layout, and without unused columns.
+-- (As a plain view SQLite 3.40 would translate each checkpoint anew, and all checkpoints first where the
 -- view is joined.)
 --
--- `wins` is 0 if the original would keep a later leaf of the same new name instead. In a set whose
+-- `wins` is 0 if the original would keep a later leaf with the same new name instead. In a set whose
 -- mode is strict that is an error.
 CREATE VIEW translation AS
 SELECT x.ruleset,

@@ -1,5 +1,5 @@
 -- 22_rule_match.sql - every rule that meets a name, first or not. Rules are those whose patterns are
--- regular expressions, names those of every checkpoint (leaf); the dialect says how a pattern is tried.
+-- regular expressions, names come from every checkpoint (leaf); the dialect says how a pattern is tried.
 -- rule_first(ruleset, name) is the first rule for a name. A pattern that does not compile meets none here.
 CREATE VIEW rule_match AS
 SELECT t.ruleset, t.ord AS rule, l.checkpoint_id, l.tensor_id, l.name,

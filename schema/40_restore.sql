@@ -1,7 +1,7 @@
--- 40_restore.sql - what T5X's restore_from_t5_checkpoint makes of every checkpoint under every
+-- 40_restore.sql - T5X's restore_from_t5_checkpoint on every checkpoint under every
 -- rule set that translates names: without a model (target_id NULL; strict is 1), and with
--- every checkpoint as the model. What goes in are the rows of a translation (map/translation.sql) and
--- the leaves of the model; zeros, biases and what the model refuses are catalog/maps/map/t5_restore.c.
+-- every checkpoint as the model. Its input is the rows of a translation (map/translation.sql) and
+-- the leaves of the model; catalog/maps/map/t5_restore.c does zeros, biases and the model's refusals.
 CREATE VIEW restore AS
 SELECT x.ruleset,
        c.id AS checkpoint_id,

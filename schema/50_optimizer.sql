@@ -12,7 +12,7 @@ FROM optimizer o
 JOIN _checkpoints c
 JOIN "optimizer_state_rows (of ckptdb.so: load this extension first)"(o.spec, c.id) x;
 
--- What is known of optimizers, and of what checkpoints share, is in functions (schema/function/): without the
+-- Facts about optimizers, and what checkpoints share, come from functions (schema/function/): without the
 -- extension these views say what is missing.
 CREATE VIEW optimizer_candidate AS
 SELECT optimizer, spec

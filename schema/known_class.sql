@@ -1,9 +1,9 @@
--- known_class.sql - what the program knows of classes and functions that pickles name: rows of `known_class`
--- (04_known_class.sql says how a name matches). What tensors need is in importer/format/torch/torch_globals.def.
+-- known_class.sql - the program's verdicts on classes and functions that pickles name: rows of `known_class`
+-- (04_known_class.sql says how a name matches). Names that tensors need are in importer/format/torch/torch_globals.def.
 --
--- What is safe has its exact name: a module holds what it imports, too (torch.optim.lr_scheduler.warnings.sys),
--- and a library its functions. What is dangerous may be a whole module. Names are Python 3's, and NumPy's
--- before 2 (numpy.core), as the reader of pickles turns the others into these.
+-- Safe names are exact: a module holds its imports, too (torch.optim.lr_scheduler.warnings.sys),
+-- and a library its functions. A whole module may be dangerous. Names are Python 3's, and NumPy's
+-- before version 2 (numpy.core), as the reader of pickles converts the others to these.
 INSERT INTO _known_shipped(name, verdict, why) VALUES
     ('argparse.Namespace', 'safe', 'a class of Python''s library'),
     ('types.SimpleNamespace', 'safe', 'a class of Python''s library'),

@@ -2,7 +2,7 @@
 
 tests/counts.txt has the most that each figure may be; --write lowers it to what is counted now. Circles
 are found in the objects of the release build: two files of a folder that call each other, directly or
-by others of that folder.
+by others of the same folder.
 """
 import collections
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # demo.sh - the tour of README.md: prints what it says, each block, and what the block does. Ends with
-# status 1 if one of them fails.
+# status 1 if one fails.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 script=$(mktemp) || exit 2

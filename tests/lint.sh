@@ -94,7 +94,7 @@ git ls-files 'catalog/*.c' 'importer/*.c' 'shell/*.c' |
     xargs grep -oE '^static [a-z][a-z0-9_ ]*[ *]+[a-z0-9_]+\(' | sed 's/:.*[ *]/ /; s/($//' | sort -u |
     awk '{ files[$2] = files[$2] " " $1; n[$2]++ } END { for (f in n) if (n[f] > 2) print f " in" files[f] }' >"$log/found"
 [ ! -s "$log/found" ]
-verdict 'no function of one file is called as those of two others' $?
+verdict 'no function of one file has the name of functions in two others' $?
 
 # What somebody tried and `git add` took with it.
 git ls-files -z | tr '\0' '\n' | grep -vE '^"?(\.ci|catalog|importer|schema|shell|tests)/|^(\.clang-(format|tidy)|\.gitignore|Makefile|README\.md)$' >"$log/found"

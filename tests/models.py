@@ -6,7 +6,7 @@
 writes CASE.safetensors, of few numbers, all different, and CASE.want: a line for each tensor, sorted:
 name, dtype, shape, sha256. And big/CASE.json, a names-only checkpoint of a published model's sizes,
 with big/CASE.want. What becomes of a value is said here by its index alone: element (i, j) of this is
-element (j, i) of that; the rule sets say it by operations on whole tensors.
+element (j, i) there; the rule sets say it by operations on whole tensors.
 """
 import hashlib
 import itertools

@@ -22,7 +22,7 @@ void chunk_begin(const struct export_tensor *t, uint64_t number, uint64_t *begin
     begin[0] = number * t->chunk[0];
 }
 
-/* The dimensions before the last one that is cut, and the elements per index of that one. */
+/* The dimensions before the last one that is cut, and its elements per index. */
 static unsigned chunk_cut(const struct export_tensor *t, const uint64_t *chunk, uint64_t *inner)
 {
     unsigned d = t->rank - 1;

@@ -9,7 +9,7 @@ import sys
 import cffi
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The sources of the library: the checkout, or what a source distribution carries beside this file.
+# The sources of the library: the checkout, or the copy in a source distribution beside this file.
 ROOT = next((p for p in (os.path.join(HERE, "src"), os.path.dirname(os.path.dirname(HERE)))
              if os.path.exists(os.path.join(p, "catalog", "ckptdb.h"))), None)
 
@@ -46,7 +46,7 @@ extern "Python" {
 
 
 def declarations(path):
-    """What cffi can read of a header: no comments, no preprocessor, no linkage."""
+    """The part of a header that cffi can read: no comments, no preprocessor, no linkage."""
     with open(path, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     text = re.sub(r"#ifdef __cplusplus\n.*?#endif\n", "", text, flags=re.S)

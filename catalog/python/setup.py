@@ -17,7 +17,7 @@ import binding
 
 BUILT = os.path.join(binding.ROOT, "build", "release")
 LIB = os.path.join(binding.HERE, "build", "carried")
-# What make reads; of tests, what installs Debian's packages.
+# What make reads; from tests, the script that installs Debian's packages.
 SOURCES = ("catalog", "importer", "shell", "schema", "Makefile", "README.md", "tests/deps.sh", "tests/building.sh")
 # The libraries of codecs, which libckptdb loads on first use (catalog/data/codec/shared_library.c).
 CODECS = ("libzstd.so.1", "libdeflate.so.0", "liblz4.so.1", "libbz2.so.1.0", "liblzma.so.5", "libblosc.so.1",
@@ -38,7 +38,7 @@ def found(soname):
 
 
 def collect():
-    """Collect what the package carries in its folder lib; what these need of each other is there, too."""
+    """Collect the package's libraries in its folder lib; they find each other there."""
     subprocess.run(["make", "-C", binding.ROOT, "QUIET=1", f"-j{os.cpu_count()}", "all"], check=True)
     shutil.rmtree(LIB, ignore_errors=True)
     os.makedirs(LIB)

@@ -76,7 +76,7 @@ struct array_tree {
                          like checkpoints of other formats: not looked into, */
     const char *first_foreign; /* and the path of one */
     uint64_t lost_attributes;  /* .zattrs and .zmetadata that could not be read, */
-    const struct error *lost;  /* and why, of one of them */
+    const struct error *lost;  /* and why, for one */
     uint64_t links;            /* links to directories, which are not followed, */
     const char *link;          /* and the path of one */
 };

@@ -458,7 +458,7 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
 }
 
 /* Whether the directory would be something else than `format` if the entries that could not be looked at
- * were files: one of them may be what makes it a checkpoint, or keeps it from being one. */
+ * were files: one may make it a checkpoint, or keep it from being one. */
 static bool perhaps_other(struct listing *l, const struct format *format)
 {
     struct listing all = *l;

@@ -1,7 +1,7 @@
 -- unturned: nothing is transposed, though "kernel" is usually the other way round than "weight"
 -- severity: warning
 -- advice: transpose them, or compare values
--- A model whose matrices that are not square have the shape that they come with says that it is right so.
+-- A model whose non-square matrices have the source's shapes confirms that nothing need be transposed.
 WITH kept(place, rule, old_name, new_name, shape) AS (
   SELECT place, rule, old_name, new_name, shape FROM result
   WHERE json_array_length(shape) > 1 AND NOT EXISTS (SELECT 1 FROM doing WHERE moves)

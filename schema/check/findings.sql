@@ -1,5 +1,5 @@
 -- findings.sql - the result of map_check(): one row per check and rule (its ord; NULL: the whole
--- map), with how many names are concerned, and the first 20 of them as JSON, or all ($all).
+-- map), with the number of names concerned, and the first 20 names as JSON, or all ($all).
 , numbered AS (
   SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,
          count(*) OVER (PARTITION BY kind, rule) AS names

@@ -1,6 +1,6 @@
 -- adapter_base.sql - adapter_base(of): which checkpoint an adapter belongs to, a row for each component. It is
 -- found by the name or path that the adapter states (a Hugging Face cache's `org/repo`, a folder, or the end
--- of its path), or else by the names of its tensors. `base` NULL: none, or several; `why` says so.
+-- of its path), or else by the names of its tensors. `base` NULL: none, or several; `why` says which.
 -- columns: component, base, base_name, why
 -- parameters: :of
 WITH

@@ -1,6 +1,6 @@
--- adapter_change.sql - adapter_change(of): the tensors of an adapter put together by what they change, as their
--- names say: `target` is a tensor's name in the base (in kohya's and diffusers' files with more in front). Names are
--- those of peft, of diffusers and of kohya. What is no matrix of an adapter takes the place of the base's
+-- adapter_change.sql - adapter_change(of): the tensors of an adapter, grouped by what they change according to their
+-- names: `target` is a tensor's name in the base (with a longer prefix in kohya's and diffusers' files). Names follow
+-- peft, diffusers and kohya. A tensor that is not an adapter's matrix replaces the base's
 -- tensor (`whole`): modules_to_save, trained biases. `odd`: a tensor whose meaning is not known here.
 -- columns: target, whole, parts, part, a, b, magnitude, alpha_id, shape_a, shape_b, turns, odd
 -- parameters: :of

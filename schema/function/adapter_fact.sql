@@ -1,5 +1,5 @@
--- adapter_fact.sql - adapter_fact(of): how an adapter is configured: adapter_config.json beside it (peft), or for
--- each component of a pipeline what the file's metadata says (diffusers). `component` NULL: all. In their order.
+-- adapter_fact.sql - adapter_fact(of): an adapter's configuration: adapter_config.json beside it (peft), or for
+-- each component of a pipeline the file's metadata (diffusers). `component` NULL: all. In their order.
 -- columns: component, key, value
 -- parameters: :of
 SELECT NULL AS component, substr(key, 21) AS key, value

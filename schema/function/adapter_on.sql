@@ -1,8 +1,8 @@
 -- adapter_on.sql - adapter_on(of[, target]): the rows of the view `adapter` for the adapter `of` and a base, which
--- need not be the one that it states (NULL: none). What concerns a component that this base does not have
+-- need not be the one that it states (NULL: none). A tensor for a component that this base lacks
 -- is `elsewhere`, unless no component fits it; a tensor that only the adapter has is `added`.
--- The base's names may have a prefix more or less (transformer.h.0 and h.0): one name of a component tells
--- which. Where the base ties its embeddings, what changes one of the two changes both.
+-- The base's names may have or lack a prefix (transformer.h.0 and h.0): one name of a component tells
+-- which. If the base ties its embeddings, a change of one changes both.
 -- columns: component, tensor_id, name, kind, rank, alpha, scale, a, b, magnitude, alpha_id, turned, status
 -- parameters: :of, $target
 WITH

@@ -1,9 +1,9 @@
--- adapter_part.sql - adapter_part(of): what an adapter would change in its base, as far as its names and its
--- configuration say: a row for each tensor of the base. `key` is that tensor's name without the prefix of its
+-- adapter_part.sql - adapter_part(of): the changes that an adapter would make to its base, as far as its names and its
+-- configuration tell: a row for each tensor of the base. `key` is the tensor's name without the prefix of its
 -- `component` (unet, te1; '': none); `folded`: with underscores in place of dots (kohya). `problem`: why it
 -- cannot be merged.
--- `turns`: the matrices are an embedding's, or what takes
--- the place was the base's own, under an adapter, and stays tied to what it was tied to.
+-- `turns`: the matrices are an embedding's, or the tensor that takes
+-- the place was the base's own, under an adapter, and keeps its ties.
 -- columns: component, folded, key, kind, rank, alpha, scale, a, b, magnitude, alpha_id, shape_a, shape_b, turns, problem
 -- parameters: :of
 WITH

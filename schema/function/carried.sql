@@ -1,7 +1,7 @@
 -- carried.sql - carried(checkpoint): the facts that go with its tensors into a file of another format. Not
--- those of a file beside it (config.json:KEY); and not what only its own format can mean: the vocabulary
+-- facts of a file beside it (config.json:KEY), nor facts that only its own format can use: the vocabulary
 -- and the architecture of GGUF, the layers of Keras, and whatever describes the file itself, which may
--- also be wrong of a part. What counts bytes or numbers (`counted`) is to be counted anew.
+-- also be wrong for a part. Facts that count bytes or parameters (`counted`) have to be counted anew.
 WITH
   own(format, pattern) AS (
     VALUES ('*', '*.json:*'), ('*', '*.bin:*'), ('*', '*.pt:*'),

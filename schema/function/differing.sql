@@ -1,8 +1,8 @@
--- differing.sql - differing(a, b): the rows of diff(a, b) that say something: what is the same, or alike as far as
--- that was looked at, is left out. So only the few tensors that unlike() finds are looked at.
+-- differing.sql - differing(a, b): the rows of diff(a, b) that differ: tensors that are the same, or alike as far as
+-- known, are left out. So only the few tensors that unlike() finds are looked at.
 --
--- A row of `named` is a tensor of a, and the tensor of b with its name. What is alone is `renamed` where a tensor
--- alone on the other side has its contents: the first of each with the first, and so on.
+-- A row of `named` is a tensor of a, and the tensor of b with its name. A tensor alone on one side is `renamed` if one
+-- alone on the other side has its contents: first with first, and so on.
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b
 -- parameters: :a, :b
 WITH

@@ -1,4 +1,4 @@
--- gguf_architecture.sql - gguf_architecture(checkpoint): what llama.cpp calls the architecture of a model of Hugging
+-- gguf_architecture.sql - gguf_architecture(checkpoint): llama.cpp's name for the architecture of a model of Hugging
 -- Face, and the shipped map that leads to it. No rows: no map leads there.
 -- columns: arch, map
 -- parameters: :checkpoint

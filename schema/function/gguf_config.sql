@@ -1,5 +1,5 @@
--- gguf_config.sql - gguf_config(checkpoint): what config.json (facts of the checkpoint) tells llama.cpp, in the order in
--- which it is written. `value` NULL: llama.cpp needs it, and config.json does not say it.
+-- gguf_config.sql - gguf_config(checkpoint): llama.cpp's keys from config.json (facts of the checkpoint), in the order in
+-- which they are written. `value` NULL: llama.cpp needs it, but config.json does not state it.
 -- columns: ord, key, type, value
 -- parameters: :checkpoint
 WITH
@@ -7,7 +7,7 @@ WITH
     SELECT substr(key, 13), value FROM metadata WHERE checkpoint_id = known_checkpoint(:checkpoint) AND key GLOB 'config.json:*'),
   model(arch) AS MATERIALIZED (SELECT arch FROM gguf_architecture(:checkpoint)),
 
-  -- What config.json says. Of several keys the first that it has counts; `needed` 0: llama.cpp does without.
+  -- The facts of config.json. The first of several keys that it has counts; `needed` 0: llama.cpp does without.
   asked(ord, family, key, type, sources, needed) AS (
     VALUES (10, 'llama qwen2 gemma gemma2 gemma3', 'vocab_size', 'u32', '["vocab_size"]', 0),
            (11, 'llama qwen2 gemma gemma2 gemma3 bert', 'context_length', 'u32', '["max_position_embeddings"]', 1),
@@ -53,7 +53,7 @@ WITH
     UNION ALL SELECT 'head size', (SELECT value FROM config WHERE key = 'hidden_size') / value
     FROM config WHERE key = 'num_attention_heads' AND value > 0),
 
-  -- Positions that are stretched. Llama 3's way is a tensor in llama.cpp: here what it is computed from (gguf_model.c).
+  -- Stretched positions. For Llama 3 llama.cpp has a tensor: these are its parameters (gguf_model.c).
   stretched(kind, factor, original) AS (
     SELECT kind, (SELECT value FROM said WHERE key IN ('rope_scaling.factor', 'rope_parameters.factor')),
            (SELECT value FROM said WHERE key IN ('rope_scaling.original_max_position_embeddings',

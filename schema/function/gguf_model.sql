@@ -1,8 +1,8 @@
--- gguf_model.sql - gguf_model(checkpoint, tokenizer, tokenizer_config, pieces, charsmap): what llama.cpp wants to be told of a model of
--- Hugging Face: what config.json says (gguf_config), and the tokenizer, from the texts of tokenizer.json and
+-- gguf_model.sql - gguf_model(checkpoint, tokenizer, tokenizer_config, pieces, charsmap): the keys that llama.cpp needs for a model of
+-- Hugging Face: from config.json (gguf_config), and for the tokenizer, from the texts of tokenizer.json and
 -- tokenizer_config.json beside the checkpoint ('{}': not there) and tokenizer.model's pieces ([[TEXT, SCORE, TYPE], ...])
--- and charsmap (a blob; of no bytes: not there), in the order in which it is written. `value` NULL: llama.cpp
--- needs it, and they do not say it. No rows: no architecture to which a shipped map leads. Names, types and defaults are
+-- and charsmap (a blob; empty: not there), in the order in which they are written. `value` NULL: llama.cpp
+-- needs it, but they do not state it. No rows: no shipped map leads to its architecture. Names, types and defaults are
 -- as in llama.cpp's conversion.
 -- columns: ord, key, type, value
 -- parameters: :checkpoint, :tokenizer, :tokenizer_config, :pieces, :charsmap
@@ -18,7 +18,7 @@ WITH
   tokens AS MATERIALIZED (
     SELECT id, token, type, score FROM gguf_tokens(:tokenizer, (SELECT n FROM embedding))),
   sentence(scores, types) AS MATERIALIZED (SELECT scores, types FROM gguf_sentence(:tokenizer, :pieces, (SELECT n FROM embedding))),
-  -- A pair may hold blanks, which stand between the two in llama.cpp's merges.
+  -- A pair may hold blanks, which separate the two in llama.cpp's merges.
   merges(merge) AS (
     SELECT iif(m.type = 'array', replace(json_extract(m.value, '$[0]'), ' ', char(288)) || ' ' || replace(json_extract(m.value, '$[1]'), ' ', char(288)),
                m.value)

@@ -1,6 +1,6 @@
--- gguf_pieces.sql - gguf_pieces(checkpoint, pieces, tokenizer_config, added): what a tokenizer.json would say of a model of
--- SentencePiece that has none: of its pieces ([[TEXT, SCORE, TYPE], ...]) and of the tokens that tokenizer_config.json
--- and added_tokens.json add ('{}': not there). For T5 they are Unigram's, else Llama's. No row: there are no pieces.
+-- gguf_pieces.sql - gguf_pieces(checkpoint, pieces, tokenizer_config, added): the tokenizer.json for a SentencePiece
+-- model that has none: from its pieces ([[TEXT, SCORE, TYPE], ...]) and the tokens that tokenizer_config.json
+-- and added_tokens.json add ('{}': not there). For T5 it is a Unigram, else Llama's. No row: there are no pieces.
 -- columns: doc
 -- parameters: :checkpoint, :pieces, :tokenizer_config, :added
 WITH

@@ -1,6 +1,6 @@
 -- gguf_sentence.sql - gguf_sentence(tokenizer, pieces, least): SentencePiece's scores and types of the tokens of gguf_tokens(tokenizer, least),
--- as JSON lists. The scores of tokens that were added, and of those that it lacks, are llama.cpp's. No row: the tokenizer is of
--- another kind, or tokenizer.model has other tokens and says nothing.
+-- as JSON lists. Added and missing tokens have llama.cpp's scores. No row: the tokenizer is of
+-- another kind, or tokenizer.model has other tokens.
 -- columns: scores, types
 -- parameters: :tokenizer, :pieces, :least
 WITH

@@ -1,6 +1,6 @@
--- gguf_tokenizer.sql - gguf_tokenizer(tokenizer): what the text of a tokenizer.json is: `kind` as llama.cpp calls it, the token
--- for what is unknown, whether bytes are tokens, and the expression that splits texts, and in
--- base64 what Unigram's normalizer makes of characters.
+-- gguf_tokenizer.sql - gguf_tokenizer(tokenizer): the properties of a tokenizer.json: `kind` as llama.cpp calls it, the token
+-- for unknown text, whether bytes are tokens, the expression that splits texts, and in
+-- base64 the charsmap of Unigram's normalizer.
 -- columns: kind, fallback, unknown, regex, charsmap
 -- parameters: :tokenizer
 WITH text(doc) AS MATERIALIZED (SELECT iif(json_valid(:tokenizer), :tokenizer, '{}'))

@@ -1,11 +1,11 @@
 -- gguf_tokens.sql - gguf_tokens(tokenizer, least): the tokens of a tokenizer.json as GGUF lists them, from 0 on, with llama.cpp's
--- `type` of each; at least `least`. No rows: it is no vocabulary that llama.cpp takes.
+-- `type` of each; at least `least`. No rows: llama.cpp does not take this vocabulary.
 -- columns: id, token, type, score
 -- parameters: :tokenizer, :least
 WITH RECURSIVE
   tokenizer AS MATERIALIZED (SELECT kind, fallback, unknown FROM gguf_tokenizer(:tokenizer)),
   vocabulary AS MATERIALIZED (SELECT id, token, special, score FROM gguf_vocabulary(:tokenizer)),
-  -- As many as the embedding has; those that the tokenizer lacks are told as unused. (More is no vocabulary.)
+  -- As many as the embedding has; tokens that the tokenizer lacks are marked as unused. (More is not a vocabulary.)
   size(n) AS MATERIALIZED (
     SELECT max(most, iif(:least < 4194304, :least, 0))
     FROM (SELECT max(id) + 1 AS most FROM vocabulary WHERE typeof(id) = 'integer')

@@ -1,5 +1,5 @@
--- gguf_vocabulary.sql - gguf_vocabulary(tokenizer): the tokens of a tokenizer.json; `special` (0 or 1) of those that were
--- added, `score` of Unigram's, which are a list of pieces and their scores.
+-- gguf_vocabulary.sql - gguf_vocabulary(tokenizer): the tokens of a tokenizer.json; `special` (0 or 1) for tokens that were
+-- added, `score` for Unigram's, a list of pieces and their scores.
 -- columns: id, token, special, score
 -- parameters: :tokenizer
 WITH

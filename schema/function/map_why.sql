@@ -20,7 +20,7 @@ WITH
     WHERE dialect_is(a.dialect, 'translation') AND x.checkpoint_id = g.checkpoint
       AND g.name IN (x.old_name, x.new_name)
   ),
-  -- What the T5 importer changes after that: it adds zeros, and renames biases.
+  -- What the T5 importer changes afterwards: it adds zeros, and renames biases.
   restored(ruleset, rule, old_name, new_name, tensor_id, origin, dtype, shape, status, error, note)
   AS MATERIALIZED (
     SELECT a.ruleset, rule_first(a.ruleset, x.old_name), x.old_name, x.name, x.tensor_id, x.origin,

@@ -1,6 +1,6 @@
 -- mapped.sql - mapped(checkpoint_id[, ruleset, renames]): the results of a rule set for a checkpoint's
--- tensors (NULL: the tensors), whose names renamed() then changes (NULL: not). `recipe` (catalog/data/compose/compose.h) is how to make one, if it is more than renamed;
--- tensor_id is the first of the tensors it is made from. What the rule set drops has no row. A row
+-- tensors (NULL: the tensors themselves), whose names renamed() then changes (NULL: not). `recipe` (catalog/data/compose/compose.h) is how to make one, if it is more than renamed;
+-- tensor_id is the first tensor it is made from. Tensors that the rule set drops have no row. A row
 -- in error has no new name, so that it is not matched with a tensor of another checkpoint.
 -- columns: tensor_id, recipe, new_name, dtype, shape, nbytes, renamed_only
 -- parameters: :checkpoint_id, $ruleset, $renames

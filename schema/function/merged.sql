@@ -1,4 +1,4 @@
--- merged.sql - merged(adapters, base): what becomes of a base into which adapters are merged, one after the other.
+-- merged.sql - merged(adapters, base): a base after merging adapters, one after the other.
 -- `adapters` is a JSON list of [id, factor]. A row for each tensor that changes, with the `steps` that change it
 -- (catalog/data/compose/merge.h; without the first element and the brackets); and one for each tensor of an
 -- adapter that is not `ok`, without tensor_id: `added`, by the tensor `own`; `elsewhere`; or a reason to refuse.
@@ -24,5 +24,5 @@ SELECT min(adapter) AS adapter, tensor_id, name, group_concat(DISTINCT kind) AS 
 FROM step GROUP BY tensor_id, name
 UNION ALL
 SELECT adapter, NULL, name, kind, NULL, NULL, b, NULL,
-       CASE WHEN NOT adapts THEN 'this is no adapter' WHEN status = 'added' AND factor <> 1 THEN 'the base has no such tensor, of which a part could be added' ELSE status END
+       CASE WHEN NOT adapts THEN 'this is not an adapter' WHEN status = 'added' AND factor <> 1 THEN 'the base has no such tensor to which a part could be added' ELSE status END
 FROM change WHERE status <> 'ok' OR NOT adapts

@@ -1,8 +1,8 @@
--- not_known.sql - not_known(statement[, tensors]): what the shell says on a terminal after a statement about
--- statistics, hashes or damage that have not been computed for all that it asks about: what has
--- no rows then proves nothing. `tensors` is a JSON list of the ids of the tensors that the statement's
--- conditions leave (NULL: all checkpoints; one counts as known if any part is). For duplicates it
--- is said only if no hash is known at all, since dedup hashes only what could be equal.
+-- not_known.sql - not_known(statement[, tensors]): the shell's note on a terminal after a statement about
+-- statistics, hashes or damage that have not been computed for everything that it selects: having
+-- no rows then proves nothing. `tensors` is a JSON list of the ids of the tensors that pass the statement's
+-- conditions (NULL: all checkpoints; one counts as known if any part is). For duplicates it
+-- appears only if no hash is known at all, since dedup hashes only tensors that could be equal.
 WITH
   given(statement, tensors) AS MATERIALIZED (SELECT :statement, $tensors),
   range(first, last) AS MATERIALIZED ( -- tensors, or all of a checkpoint that has numeric ones

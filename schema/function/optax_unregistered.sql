@@ -1,4 +1,4 @@
--- optax_unregistered.sql - of whose axes T5X makes none: the class of the state, and when it is that.
+-- optax_unregistered.sql - states for which T5X has no axes: the class of the state, and the condition.
 WITH row(transformation, state, "when") AS (VALUES
     ('inject_hyperparams', 'InjectStatefulHyperparamsState', NULL),
     ('scale_by_rms', 'ScaleByRmsWithCountState', 'bias_correction true'),

@@ -1,5 +1,5 @@
--- optimizer_candidate.sql - what infer_optimizer() tries beside the optimizers of the table: the usual
--- ones, with what changes rows. (adam stands for all that keep what it keeps: radam, yogi, adamax, nadam;
+-- optimizer_candidate.sql - optimizers that infer_optimizer() tries besides those of the table: the usual
+-- ones, with the arguments that change rows. (adam stands for all that keep the same state: radam, yogi, adamax, nadam;
 -- adamw for nadamw and adamaxw.)
 WITH row(optimizer, spec) AS (VALUES
     ('adafactor', '{"adafactor": {}}'),

@@ -1,5 +1,5 @@
--- optimizer_params.sql - optimizer_params(checkpoint): the parameters that an optimizer has to
--- do with: the tensors under target/, or all if target/ is empty. `turn` is JAX's order, the
+-- optimizer_params.sql - optimizer_params(checkpoint): the parameters that an optimizer
+-- optimizes: the tensors under target/, or all if target/ is empty. `turn` is JAX's order, the
 -- keys of a tree sorted level by level.
 SELECT name, shape, dtype, row_number() OVER (ORDER BY replace(name, '/', char(1))) AS turn
 FROM (

@@ -1,7 +1,7 @@
 -- shared.sql - what a checkpoint has in common with each other one: its hashed tensors that the
--- other has, too, each counted once, wherever they are stored; of the other (other_tensors) the same; and the contents
--- that these are, which from both sides are as many: a checkpoint may hold one more than once.
--- `WHERE checkpoint_id = ...` computes only the pairs of that checkpoint.
+-- other has, too, each counted once, wherever they are stored; the same for the other (other_tensors); and their
+-- distinct contents, equally many from both sides: a checkpoint may hold a content more than once.
+-- `WHERE checkpoint_id = ...` computes only the pairs of this checkpoint.
 WITH own AS MATERIALIZED (
   SELECT c.id AS checkpoint_id, x.hash, count(*) AS tensors, sum(t.nbytes) AS nbytes, min(t.nbytes) AS content
   FROM _checkpoints c

@@ -1,4 +1,4 @@
--- torch_state.sql - what optimizers of PyTorch keep of a parameter: the tensors that are there, and those
+-- torch_state.sql - the state that PyTorch's optimizers keep for a parameter: the tensors that must be there, and those
 -- that may be (numbers in older versions, and settings that change nothing else). An optimizer with several
 -- lines may differ from parameter to parameter; `rank` is the largest of a tensor that the line is for.
 WITH row(optimizer, slots, more, rank) AS (VALUES

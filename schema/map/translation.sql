@@ -1,8 +1,8 @@
--- translation.sql - what a rule set makes of the leaves of a checkpoint, as T5X's CheckpointTranslator
--- does. renamed_leaves() has a row for each leaf, in the file's order, with what the first rule whose
--- pattern meets its name says: the new name, dtype and shape, or in `error` what the original raises for
+-- translation.sql - the leaves of a checkpoint after a rule set, as in T5X's CheckpointTranslator.
+-- renamed_leaves() has a row for each leaf, in the file's order, with the result of the first rule whose
+-- pattern meets its name: the new name, dtype and shape, or in `error` the original's exception for
 -- it. The original puts the leaves into a dict, so the last of several that get the same name wins; a
--- strict set refuses the others. What is wrong with the set's options is an error of every leaf.
+-- strict set refuses the others. A fault in the set's options is an error of every leaf.
 WITH
   given(strict, fault) AS MATERIALIZED (
     SELECT EXISTS (SELECT 1 FROM json_each(iif(json_valid(options), options, '{}'))

@@ -11,7 +11,7 @@ CREATE TEMP TABLE merge_checkpoint (
   imported  INTEGER NOT NULL      -- there
 );
 
--- The first files of those whose paths are not here.
+-- The first files of checkpoints whose paths are not here.
 CREATE TEMP TABLE merge_first (
   inode     INTEGER NOT NULL,
   size      INTEGER,
@@ -20,7 +20,7 @@ CREATE TEMP TABLE merge_first (
   id        INTEGER NOT NULL    -- there
 );
 
--- The first files here: rows are added, but none is taken away, as a row may say what was once.
+-- The first files here: rows are added, but never removed, as a row may be out of date.
 CREATE TEMP TABLE merge_read (version INTEGER); -- a row: they were read
 CREATE TEMP TABLE merge_inode (
   inode       INTEGER NOT NULL,
@@ -36,7 +36,7 @@ CREATE TEMP TABLE merge_layout (
 );
 CREATE TEMP TABLE merge_meta (id INTEGER PRIMARY KEY, target INTEGER, known INTEGER NOT NULL);
 
--- What becomes of their rows.
+-- The plan for their rows.
 CREATE TEMP VIEW merge_row AS
 SELECT m.target AS id, m.path, c.format, merge_path(c.run) AS run, c.step, c.item, l.target AS layout,
        x.target AS meta, c.placed OR l.moved AS placed, c.stored, c.files, c.mtime_ns, c.imported, m.known

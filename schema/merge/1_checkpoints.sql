@@ -1,12 +1,12 @@
 -- 1_checkpoints.sql - which checkpoints of the attached catalog `source` are here, in the temporary tables of 0_tables.sql.
 --
--- merge_path(path) is a path as it is called here, merge_moved(path) whether --relocate moved it, and
+-- merge_path(path) is a path as it is here, merge_moved(path) whether --relocate moved it, and
 -- merge_device(path, device) the device here: devices of another machine (--host) have numbers of their own. merge_fresh()
--- counts 1, 2, ... in each catalog. merge_places(): some paths are called otherwise here.
+-- counts 1, 2, ... in each catalog. merge_places(): some paths differ here.
 DELETE FROM merge_checkpoint;
 DELETE FROM merge_first;
 
--- The checkpoints, with ids that rise as they did there. Of two that come to one path the later import counts.
+-- The checkpoints, with ids in the same order as there. If two get one path, the later import counts.
 INSERT INTO merge_checkpoint(id, path, here, fresh, known, taken, same, imported)
 SELECT c.id, c.path, t.id, iif(t.id IS NULL, (SELECT coalesce(max(id), 0) FROM main._checkpoints) + merge_fresh(), NULL),
        t.id IS NOT NULL, t.id IS NULL OR c.imported > t.imported, 0, c.imported
@@ -25,7 +25,7 @@ FROM merge_checkpoint m JOIN source._files f ON f.id = ID_FIRST(m.id)
 WHERE NOT m.known AND f.inode IS NOT NULL;
 
 -- The first files here are read once for all catalogs, and again if another program wrote meanwhile; what is merged is
--- added (6_rows.sql). A row that is out of date does no harm: it leads to a file that is another by now.
+-- added (6_rows.sql). A row that is out of date does no harm: it leads to a file that has changed by now.
 DELETE FROM merge_read WHERE version <> (SELECT data_version FROM pragma_data_version);
 INSERT OR IGNORE INTO merge_inode
 SELECT f.inode, t.id

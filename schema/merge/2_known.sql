@@ -1,4 +1,4 @@
--- 2_known.sql - checkpoints that are here at another path, and those whose files are those that are here.
+-- 2_known.sql - checkpoints that are here at another path, and checkpoints whose files are the ones here.
 UPDATE merge_checkpoint SET here = pair.target, known = 2
 FROM (SELECT id, target, row_number() OVER (PARTITION BY id ORDER BY target) AS a,
              row_number() OVER (PARTITION BY target ORDER BY id) AS b

@@ -1,5 +1,5 @@
--- 4_layouts.sql - layouts and facts that are new here. What is packed (_layout_columns and its like) has no ids in it,
--- and is copied as it is.
+-- 4_layouts.sql - layouts and facts that are new here. Packed values (_layout_columns and the like) hold no ids,
+-- and are copied unchanged.
 INSERT INTO main._layouts
 SELECT m.target, l.logical, l.placement, l.tensors, l.parameters, l.nbytes, l.stored
 FROM merge_layout m CROSS JOIN source._layouts l ON l.id = m.id WHERE NOT m.known;

@@ -1,6 +1,6 @@
 -- 5_replaced.sql - checkpoints that are here, and that the other catalog imported later.
 --
--- What is known of their contents stays where the files are the same: the trigger _content_changed passes over a
+-- Results about their contents stay where the files are the same: the trigger _content_changed skips a
 -- checkpoint that is outdated.
 DELETE FROM main._outdated WHERE id IN (SELECT target FROM merge_checkpoint WHERE taken AND known);
 INSERT INTO main._outdated SELECT target FROM merge_checkpoint WHERE taken AND known AND same;

@@ -1,4 +1,4 @@
--- 6_rows.sql - the rows of checkpoints, as the plan has it. Ids rise as they did there, so that rows are appended.
+-- 6_rows.sql - the rows of checkpoints, as planned. Ids keep their order, so that rows are appended.
 INSERT INTO main._checkpoints
 SELECT id, path, format, run, step, item, layout, meta, placed, stored, files, mtime_ns, imported
 FROM merge_row WHERE NOT known;

@@ -1,4 +1,4 @@
--- 7_issues.sql - issues of checkpoints, and of files that are part of none: unless the other side has a checkpoint of that file.
+-- 7_issues.sql - issues of checkpoints, and of files without a checkpoint, unless the other side has a checkpoint of the file.
 INSERT INTO main._issues(checkpoint, path, offset, severity, code, message)
 SELECT m.target, merge_path(i.path), i.offset, i.severity, i.code, i.message
 FROM source._issues i JOIN merge_checkpoint m ON m.id = i.checkpoint

@@ -1,4 +1,4 @@
--- 8_content.sql - hashes, statistics and what `verify` found: of what is taken, and of what is here with the
+-- 8_content.sql - hashes, statistics and findings of `verify`: for checkpoints taken over, and for checkpoints here with the
 -- same files.
 INSERT OR IGNORE INTO main._content_hashes(hash)
 SELECT h.hash
@@ -18,7 +18,7 @@ SELECT m.target, h.hash FROM merge_checkpoint m CROSS JOIN source._checkpoint_ha
 WHERE m.taken OR m.same;
 
 -- Tensors without statistics here get theirs: the row of their hash and dtype, if there is one, else a new one, which
--- those of one hash and dtype share.
+-- tensors of one hash and dtype share.
 DELETE FROM merge_statistic;
 INSERT INTO merge_statistic
 SELECT ID_FIRST(m.target) + ID_ORD(x.id), s.id, h.hash, s.dtype, known.id

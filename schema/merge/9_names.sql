@@ -1,4 +1,4 @@
--- 9_names.sql - what is new here is called as it was there, until all are named anew; not by a name that is taken.
+-- 9_names.sql - new checkpoints keep their names until all are named anew, unless a name is taken.
 INSERT OR IGNORE INTO main._labels(id, name, state, run)
 SELECT m.target, l.name, l.state, l.run
 FROM merge_checkpoint m CROSS JOIN source._labels l ON l.id = m.id

@@ -1,4 +1,4 @@
--- tree.sql - the leaves of a checkpoint, nulls among them, and its empty containers (`kind` is
+-- tree.sql - the leaves of a checkpoint, including nulls, and its empty containers (`kind` is
 -- set), which come last.
 SELECT place, name, dtype, shape, NULL AS kind
 FROM leaf WHERE checkpoint_id = known_checkpoint(:checkpoint_id)

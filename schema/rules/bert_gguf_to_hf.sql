@@ -1,7 +1,7 @@
 -- bert_gguf_to_hf.sql - BERT of llama.cpp under the names of Hugging Face; the inverse of
 -- bert_hf_to_gguf.
 --
--- Names begin with bert, as in a saved model with a head; those of a BertModel do not:
+-- Names begin with bert, as in a saved model with a head; in a BertModel they do not:
 --   --set prefix=
 -- dtypes do not change: norms, biases, positions and token types are float32, and quantised blocks
 -- stay as they are.

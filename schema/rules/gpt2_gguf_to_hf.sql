@@ -1,7 +1,7 @@
 -- gpt2_gguf_to_hf.sql - GPT-2 of llama.cpp under the names of Hugging Face; the inverse of
 -- gpt2_hf_to_gguf.
 --
--- Names begin with transformer, as in a saved GPT2LMHeadModel; those of the published gpt2 do not:
+-- Names begin with transformer, as in a saved GPT2LMHeadModel; in the published gpt2 they do not:
 --   --set prefix=
 -- dtypes do not change, except that quantised weights of Conv1D, which are transposed, become
 -- float32.

@@ -19,7 +19,7 @@ INSERT INTO ruleset(name, dialect, options) VALUES ('mixtral_stack', 'convert', 
   }
 }');
 
--- w1 and w3 of all experts are stacked in turns; two of them are then one row of the result.
+-- w1 and w3 of all experts are stacked in turns; each pair is then one row of the result.
 INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('mixtral_stack', 1, '(.*\.)?block_sparse_moe\.gate\.weight', '\1mlp.gate.weight', NULL, NULL),
 ('mixtral_stack', 2, '(.*\.)?block_sparse_moe\.experts\.(\d+)\.(w[13])\.weight',

@@ -1,7 +1,7 @@
 -- vit_gguf_to_hf.sql - ViT under the names that llama.cpp gives to vision encoders, as Hugging Face
 -- names it; the inverse of vit_hf_to_gguf.
 --
--- Names begin with vit, as in a saved model with a head; those of a ViTModel do not:
+-- Names begin with vit, as in a saved model with a head; in a ViTModel they do not:
 --   --set prefix=
 INSERT INTO ruleset(name, dialect, options) VALUES ('vit_gguf_to_hf', 'convert', '{
   "settings": {"prefix": {"else": "vit."}},

@@ -1,6 +1,6 @@
 -- fact.sql - metadata that checkpoint :known had when it was indexed and does not have now
 -- (:fresh), or the other way round: if one of several shards has a flipped bit, the others still
--- have the original fact, and a new one appears. New facts are no damage if they come from a new
+-- have the original fact, and a new one appears. New facts are not damage if they come from a new
 -- file (config.json), or if another build of this program reads them.
 WITH
   known_fact AS (SELECT key, value FROM known.metadata WHERE checkpoint_id = :known),

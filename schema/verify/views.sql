@@ -1,5 +1,5 @@
 -- views.sql - where the tensors of a checkpoint are stored, according to the catalog (`known`) and
--- to what was just indexed (main).
+-- to the new index (main).
 CREATE TEMP VIEW known_place AS
 SELECT c.id AS checkpoint, ID_ORD(t.id) AS ord, t.name, t.dtype, t.shape,
        iif(c.placed, p.storage, t.storage) AS storage, iif(c.placed, p.file, t.file) AS file,

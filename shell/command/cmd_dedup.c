@@ -210,7 +210,7 @@ const struct command command_dedup = {
     .help = "Lists groups of equal tensors, the largest waste first: in how many places each\n"
             "is stored, and how many bytes all places but one take. Hard links, symbolic\n"
             "links to one file, and tied tensors share a place. Only tensors that could be\n"
-            "equal are read: they have the same size, and, if all of that size have a stored\n"
+            "equal are read: they have the same size, and, if all of this size have a stored\n"
             "checksum (torch, TensorFlow), the same checksum. Tensors that are hashed already\n"
             "are not read again. Without CHECKPOINT, all checkpoints. For people, groups that\n"
             "differ in the layer alone are one row: layers.{0..31}.norm.weight, of 32 tensors.\n"

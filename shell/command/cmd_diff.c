@@ -266,8 +266,8 @@ static int diff_report(struct session *s, const struct args *args, const struct 
                                            how->a));
     else if (how->values && c->unread)
         complain(
-            "%lld different, %lld the same, %lld not compared: no distance is known for what the map"
-            " makes of them, or their bytes cannot be read",
+            "%lld different, %lld the same, %lld not compared: no distance is known for the map's result,"
+            " or their bytes cannot be read",
             c->different, c->same, c->unread);
     else
         complain("%lld different, %lld the same%s", c->different, c->same + c->unread,

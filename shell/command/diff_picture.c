@@ -54,7 +54,7 @@ static const char rows_sql[] =
     "  WHEN status = 'value' THEN 2 ELSE 3 END"
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid";
 
-/* The separator of names: '/' or '.', whichever more of them contain. */
+/* The separator of names: '/' or '.', whichever more names contain. */
 static char common_separator(struct session *s)
 {
     return session_number(s,

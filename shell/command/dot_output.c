@@ -169,7 +169,7 @@ const struct command command_width = {
     .summary = "how wide the columns of box and table are",
     .help = "One number per column, for statements and commands alike; longer texts are cut. 0\n"
             "means as wide as the contents need, and so do columns without a number. .width\n"
-            "alone resets all of them.\n"
+            "alone resets all widths.\n"
             "\n"
             "  .width 40 0 12",
     .max_args = -1,

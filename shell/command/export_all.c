@@ -109,7 +109,7 @@ static void refuse_meeting(struct all *a)
         p->meets = above;
         p->refused = "it would lie in the output of ";
         if (!p->path[len]) {
-            p->refused = above->refused = "its output would have the same name as that of ";
+            p->refused = above->refused = "its output would have the same name as the output of ";
             above->meets = p;
         }
     }

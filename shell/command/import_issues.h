@@ -9,7 +9,7 @@
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
-#define ALIKE_NAMED 3 /* files that are listed one by one; more of them share a line */
+#define ALIKE_NAMED 3 /* files that are listed one by one; further files share a line */
 
 struct alike_issues {
     struct text cause;      /* severity, folder and message, each with its NUL */

@@ -19,7 +19,7 @@ struct inferring {
     unsigned threads;
     ckptdb_inferred *result;
     struct text check; /* findings of map check, as a JSON list */
-    bool check_finds;  /* one of them is more than a note */
+    bool check_finds;  /* one is more than a note */
     struct ckptdb_error err;
 };
 

@@ -39,7 +39,7 @@ static void say_nearest(struct session *s, const struct question *q)
     nearest_release(&nearest);
 }
 
-/* Print the rows. `matched`: a rule made at least one of them. */
+/* Print the rows. `matched`: a rule made at least one. */
 static int answer(struct session *s, const struct question *q)
 {
     static const char known[] =

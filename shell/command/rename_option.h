@@ -18,7 +18,7 @@
  * not given. False: one is wrong, and why was printed. */
 bool renames_take(struct session *, const struct args *, struct text *json);
 
-/* Say which of them, or whether the map (NULL: none), change no name of the checkpoint. */
+/* Name the options, or the map (NULL: none), that change no name of the checkpoint. */
 void renames_say_idle(struct session *, sqlite3_int64 checkpoint, const char *map,
                       const char *renames);
 

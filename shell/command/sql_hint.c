@@ -102,7 +102,7 @@ static bool token_among(const struct sql_token *t, const char *const *words)
     return *words != NULL;
 }
 
-/* --- what is not known of that which a statement asks about ------------------------------------ */
+/* --- results that a statement needs but that are not known ------------------------------------- */
 
 /* A comparison of a statement's column with a constant, as text of the statement. */
 struct condition {

@@ -1,7 +1,7 @@
 /*
  * unheld.h - commands on files that no catalog holds. Such a file is imported into a catalog in memory,
  * which has the user's maps, optimizers and known classes; the command is run again on that one, and
- * finds there what it named. The user's catalog is not written.
+ * finds the named files there. The user's catalog is not written.
  */
 #pragma once
 

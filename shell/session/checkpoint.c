@@ -63,7 +63,7 @@ char *session_importable(const char *name)
 }
 
 /* The path of what the user's catalog calls so, while one in memory is in its place; malloc'ed; NULL: it
- * has nothing of that name. */
+ * has nothing with this name. */
 static char *path_in_catalog(struct session *s, const char *name)
 {
     int64_t id;
@@ -94,7 +94,7 @@ static void say_file_here(struct session *s, const char *name)
     text_addf(&here, "./%s", name);
     if (text_str(&here) && ckptdb_find(s->unheld.catalog ? s->unheld.catalog : s->open,
                                        text_str(&here), &id, 1, &count, NULL) == CKPTDB_MISSING)
-        complain("%s is one that is catalogued; %s is the file of that name here", name,
+        complain("%s is a catalogued checkpoint; %s is the file with this name here", name,
                  text_str(&here));
     text_release(&here);
 }

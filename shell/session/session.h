@@ -48,7 +48,7 @@ enum header_choice {
 struct unheld {
     bool taken;      /* the running command does not change the catalog: it may name such files */
     char **paths;    /* what the command named; malloc'ed, as is each */
-    size_t count;    /* of them */
+    size_t count;    /* of those paths */
     size_t imported; /* the first N were: what is not found there now is not in them */
     bool replaces;   /* a catalog in memory is in the place of */
     ckptdb *catalog; /* the user's, which was open so; NULL: the user has none */

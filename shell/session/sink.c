@@ -22,7 +22,7 @@ void sink_open(struct sink *k, const char *path)
     if (!path || k->err.status != CKPTDB_OK)
         return;
     if (access(path, F_OK) == 0)
-        sink_fail(k, CKPTDB_ARGUMENT, "%s: is there already, and is not written over", path);
+        sink_fail(k, CKPTDB_ARGUMENT, "%s: exists already, and is not overwritten", path);
     else
         ckptdb_file_create(path, &k->file, &k->err);
 }

@@ -7,7 +7,7 @@ Every row is the median of wall(ckptdb) / wall(reference) over N pairs run A B A
 one warm-up of each, with the outputs checked against each other where they can be. A goal is
 printed beside its row; the exit status says whether any was missed. Needs Python 3, the
 sqlite3 program, and some GB of disk. Rows whose reference is a library that is not installed are
-left out, and named at the end: BENCH_PYTHON is a Python that has some of them (several: a ':' between).
+left out, and named at the end: BENCH_PYTHON is a Python that has some (several: a ':' between).
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
 # Adapters (LoRA): what they change in which base, and merging them. The cases of fixtures/adapter were written
-# by peft, with what its merge_and_unload() makes of them (interop/adapter_merge.py); the others are by hand.
+# by peft, with the results of its merge_and_unload() (interop/adapter_merge.py); the others are by hand.
 cp -r "$TESTS/fixtures/adapter" cases
 ckptdb() { "$CKPTDB_BIN" "$@"; }
 ckptdb import cases 2>&1 | sed 's/^/import: /'

@@ -119,7 +119,7 @@ try before_first list m_list '{}' 'l[0]' 'old.l[-4]'
 try no_list list m_list '{}' 'l[0]' 'one[-1]'
 try empty_key list m_list '{}' 'l[0]' "one['']"
 try no_empty_key list m_list '{}' "['']" one
-# Once keys may be ignored, a leaf takes the place of a subtree; what of that is left is asked for.
+# Once keys may be ignored, a leaf takes the place of a subtree; the rest of the subtree is then missing.
 nested m_sub '{"params": {"a": {"z": "?"}, "e": {}}}'
 nested c_leaf '{"params": {"a": "?", "e": "?"}}'
 try leaf_over_tree c_leaf m_sub "$(ignore '' '"**.nothing"')" params params

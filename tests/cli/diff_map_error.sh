@@ -1,4 +1,4 @@
-# diff --map where the map has errors: what cannot be made of A is only there, and what B has of that name is
+# diff --map where the map has errors: what cannot be made from A is only there, and B's tensor of the same name is
 # only there; never alike, though its shape is not known.
 python3 - <<'END'
 from make_safetensors import save

@@ -1,6 +1,6 @@
 # Exports: what is written, what is refused, and that nothing is left behind.
 export STATUS=always
-# safetensors FILE HEADER DATA: a file of that header, in printf's spelling of data.
+# safetensors FILE HEADER DATA: a file with this header and data, in printf's spelling.
 look() { # FILE: its tensors, by the program itself
     "$CKPTDB_BIN" import "$1" >/dev/null 2>&1
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, substr(tensor_sha256(id), 1, 12) AS sha256

@@ -29,7 +29,7 @@ back deflate=6 shuffle=true
 for bad in chunks= chunks=0 chunks=2,x 'chunks=2,' chunks=1,0,2 deflate=10 deflate=-1 deflate=fast shuffle=1 level=3; do
     try export a.safetensors y.h5 --option "$bad" 2>&1
 done
-# Too many of them to keep where each lies.
+# Too many to keep where each lies.
 python3 -c '
 import os, json, struct
 h = json.dumps({"w": {"dtype": "U8", "shape": [1 << 13, 1 << 12], "data_offsets": [0, 1 << 25]}}).encode()

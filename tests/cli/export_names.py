@@ -15,7 +15,7 @@ import make_safetensors
 
 r = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 24)
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 30
-SLOW = int(os.environ["SLOW"]) # above 1: one set in so many
+SLOW = int(os.environ["SLOW"]) # above 1: one set in SLOW
 EXPORTS = {"safetensors": "safetensors", "torch": "pt", "dcp": "dcp", "gguf": "gguf", "npz": "npz", "npy": "npy", "zarr": "zarr",
            "zarr3": "z3.zarr", "hdf5": "h5", "flax": "msgpack", "t5x": "t5x", "orbax": "orbax", "tf": "index"}
 OWN = [".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json", "_METADATA", "_CHECKPOINT_METADATA", "_sharding",

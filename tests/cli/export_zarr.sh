@@ -1,6 +1,6 @@
 # Exports to zarr: groups of version 2 and 3, and that they are read back.
 export STATUS=always
-# safetensors FILE HEADER DATA: a file of that header, in printf's spelling of data.
+# safetensors FILE HEADER DATA: a file with this header and data, in printf's spelling.
 same() { # FOLDER: its tensors, and whether they equal model.safetensors
     "$CKPTDB_BIN" import "$1" || echo "status $?"
     "$CKPTDB_BIN" --list "SELECT t.name, t.dtype, t.shape, tensor_sha256(t.id) = tensor_sha256(s.id) AS same

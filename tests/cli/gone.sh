@@ -1,4 +1,4 @@
-# What an import does not find any more stays, with the state `gone` and an issue of that code, until it is found again.
+# A checkpoint that an import no longer finds stays, with the state `gone` and an issue `gone`, until it is found again.
 one=$TESTS/fixtures/real/safetensors/dtypes/data/six_bit.safetensors
 mkdir -p runs/{a,b,t5} elsewhere
 for each in runs/a/model.safetensors runs/b/model.safetensors; do cp "$one" $each; done

@@ -1,4 +1,4 @@
-"""Random headers of safetensors, npy and GGUF, half of them damaged: every tensor's name, dtype, shape, place and length
+"""Random headers of safetensors, npy and GGUF, half damaged: every tensor's name, dtype, shape, place and length
 are what a plain parser finds, and what it refuses is refused. Prints counts, and what differs.
 
 headers_random.py [SEED]
@@ -343,7 +343,7 @@ def make_gguf():
 
 
 def damaged(parts):
-    """One or two changes, most of them in the middle part, the header's text."""
+    """One or two changes, mostly in the middle part, the header's text."""
     start, text, data = parts
     for _ in range(r.choice([1, 1, 2])):
         at, many = r.randrange(len(text) + 1), r.choice([1, 1, 2, 8])

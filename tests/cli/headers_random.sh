@@ -1,2 +1,2 @@
-# Random headers, half of them damaged, and what a plain parser finds in them.
+# Random headers, half damaged, and what a plain parser finds in them.
 python3 "$TESTS/cli/headers_random.py"

@@ -1,5 +1,5 @@
 # Many names of one folder in one command: each means what it means alone, and the folder is read
-# once (20,000 of them took hours when it was read for each).
+# once (20,000 names took hours when it was read for each).
 mkdir here
 cp -r "$TESTS"/fixtures/real/tf/saver_run/data/* "$TESTS"/fixtures/real/tf/v2_sharded3/data/* here/
 for set in y_two n_extra-shard_third n_missing-shard_second; do

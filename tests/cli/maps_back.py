@@ -190,7 +190,7 @@ def bert_hf(new):
 
 
 def resnet(new):
-    """A block of it, as what has running statistics."""
+    """A block with running statistics."""
     at = "resnet.embedder.embedder."
     return {f"{at}convolution.weight": new(WIDTH, 3, 2, 4), "classifier.1.weight": new(3, WIDTH), "classifier.1.bias": new(3),
             **{f"{at}normalization.{m}": new(WIDTH) for m in ("weight", "bias", "running_mean", "running_var")}}

@@ -1,4 +1,4 @@
-# Every output mode shows the same two rows, and none of them.
+# Every output mode shows the same two rows, and no rows.
 "$CKPTDB_BIN" import . >/dev/null 2>&1 # makes the catalog
 rows="SELECT 1 AS id, 'a|b,\"c\"' AS text, NULL AS none, x'00ff' AS bytes, 0.1 AS real
       UNION ALL SELECT -20, 'naïve 日本', '', x'', 1e300 * 1e10"

@@ -84,14 +84,14 @@ for what in "name, format, state, tensors, parameters, nbytes, stored, files, pa
     diff <("$CKPTDB_BIN" -d here.db --csv "SELECT $what" | relative | sort) \
         <("$CKPTDB_BIN" -d there.db --csv "SELECT $what" | relative | sort) && echo "same ${what##* }"
 done
-# Servers that lie once many parts of a file are asked for: one of them fails, and that is all.
+# Servers that lie once many parts of a file are requested: one import fails, and no more.
 for mode in norange shifted endless circle tofile packed headers; do
     "$CKPTDB_BIN" -d :memory: import "$at/then/$mode/far.h5" 2>&1 | relative | sed "s/ (at byte .*//"
 done
-# One after the other, 72 of them would be long: 12 are asked for at the same time, or none is there.
+# One after the other, 72 would take long: 12 are requested at the same time, or none is there.
 "$CKPTDB_BIN" -d :memory: import "$at/crowd/far.h5" 2>&1 | relative
 diff <("$CKPTDB_BIN" -d here.db hash) <("$CKPTDB_BIN" -d there.db hash) && echo 'same hashes'
-# A DCP folder, whose items are an archive each: what is read of all of them is asked for together.
+# A DCP folder, whose items are an archive each: the needed parts of all are requested together.
 python3 -c 'import make_safetensors as m
 m.save("far.safetensors", {f"l{k:02}": ("F32", [1 << 18], bytes(1 << 20)) for k in range(20)})'
 "$CKPTDB_BIN" -d dcp.db import far.safetensors

@@ -162,7 +162,7 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
         self.send_file(name, cut=7)
 
     def mode_then(self, path):
-        """MODE/NAME: the beginning of a file is good, what is asked of it behind that is as in MODE."""
+        """MODE/NAME: the beginning of a file is good, later requests behave as in MODE."""
         mode, name = path.split("/", 1)
         self.send_file(name) if self.headers["Range"].startswith("bytes=0-") else getattr(self, "mode_" + mode)(name)
 

@@ -1,4 +1,4 @@
-# The view `rule_match`: every rule that meets a name, as its dialect tries it. The first of them decides.
+# The view `rule_match`: every rule that meets a name, as its dialect tries it. The first decides.
 echo '{"ckptdb": "names", "tree": {"a": {"b": "float32[2]", "bb": null}, "b\n": "?", "c": {}}}' >m.json
 "$CKPTDB_BIN" import m.json 2>/dev/null
 cat >sets.sql <<'Q'

@@ -1,5 +1,5 @@
 # What a file that was cut short still holds: whole tensors, with their values; the others are named.
-cut_file() { # FILE: a catalog of the file and of what is left of it when it is cut
+cut_file() { # FILE: a catalog of the file, whole and cut
     rm -rf cut && mkdir cut && cp "$TESTS/fixtures/cut/$1" "cut/whole.${1##*.}"
     python3 -c "
 import sys

@@ -1,4 +1,4 @@
-# A tensor cut into more than 64 pieces, and put together of them (a model of 128 experts): by rules, which map
+# A tensor cut into more than 64 pieces, and put together again (a model of 128 experts): by rules, which map
 # infer finds again, forwards and backwards; and what no split can be.
 python3 - <<'END'
 import json, random, struct

@@ -1,4 +1,4 @@
-# Runs as trainers write them: a step's folder is a save of several items, and one of them is the model;
+# Runs as trainers write them: a step's folder is a save of several items, and one is the model;
 # files that hold no tensors are its facts; and files whose names count.
 real=$TESTS/fixtures/real/torch/trainer/data
 one=$TESTS/fixtures/real/safetensors/dtypes/data/six_bit.safetensors

@@ -1,7 +1,7 @@
 -- statements.sql - what people ask of a catalog. Each statement stands after its title, `-- LIMIT [HOW] TITLE`:
 -- it may take LIMIT times the CPU of the same statement over flat tables with an index on every column
 -- (make_flat.py). HOW is how its rows are compared: as a multiset, or `ordered` where its ORDER BY is total, or
--- `counted` where any so many rows would do. {cid} and the like are what statements.py takes from the flat tables.
+-- `counted` where any rows of that number would do. {cid} and the like are what statements.py takes from the flat tables.
 
 -- ---- one table: by one column
 

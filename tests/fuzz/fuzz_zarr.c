@@ -32,7 +32,7 @@ static void check_chain(const char *chain)
     }
 }
 
-/* The key of a chunk is the key of that chunk. */
+/* A chunk's key leads back to the chunk. */
 static void check_keys(const struct zarr_array *a, uint64_t seed)
 {
     uint64_t counts[UINT8_MAX], all, index;

@@ -96,7 +96,7 @@ def see_ocdbt(path):
     return lambda row, column: int(store[row, column].read().result())
 
 
-# name: (OUT, options, what sees a part of it)
+# name: (OUT, options, a program that reads a part)
 FORMATS = {
     "safetensors": (".safetensors", [], see_safetensors),
     "npy": (".npy", [], see_npy),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Let ggml quantise random rows, and compare its bytes with those of `ckptdb get --dtype TYPE`: every type,
+"""Let ggml quantise random rows, and compare its bytes with `ckptdb get --dtype TYPE`: every type,
 rows of many kinds, hostile ones too. ggml is built from the source distribution of llama-cpp-python, its
 reference quantisers without contraction of products and sums. gguf's own NumPy quantisers are a second opinion.
 
@@ -32,7 +32,7 @@ ROWS, ROUNDS = 64, 6
 rng = np.random.default_rng(SEED)
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/ggml"
 
-# Type: ggml's name of it, elements and bytes of a block.
+# Type: ggml's name, elements and bytes of a block.
 TYPES = {"q8_0": ("q8_0", 32, 34), "q4_0": ("q4_0", 32, 18), "q4_1": ("q4_1", 32, 20), "q5_0": ("q5_0", 32, 22),
          "q5_1": ("q5_1", 32, 24), "q2_k": ("q2_K", 256, 84), "q3_k": ("q3_K", 256, 110), "q4_k": ("q4_K", 256, 144),
          "q5_k": ("q5_K", 256, 176), "q6_k": ("q6_K", 256, 210), "iq4_nl": ("iq4_nl", 32, 18),
@@ -104,7 +104,7 @@ def some(n, share):
 
 
 def of_bits(bits):
-    """Any floats but NaNs with a payload, of which ggml's compiler decides."""
+    """Any floats but NaNs with a payload, whose result ggml's compiler decides."""
     x = bits.astype(np.uint32).view(np.float32)
     return np.where(np.isnan(x), np.float32(np.nan), x)
 
@@ -162,7 +162,7 @@ def check(ggml, path, name, kind, rows):
 
 
 def second_opinion(path, name, rows):
-    """What NumPy makes of it in the package gguf."""
+    """The result of NumPy in the package gguf."""
     for kind in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "tq1_0", "tq2_0"):
         want = gguf.quants.quantize(rows, gguf.GGMLQuantizationType[kind.upper()]).tobytes()
         assert ours(path, name, kind) == want, f"{kind}: not what gguf makes of it"

@@ -393,7 +393,7 @@ class Asking(Case):
         self.assertIsNone(rows.fetchone())
 
     def test_many_rows(self):
-        """Sizes around those of batches."""
+        """Sizes around a batch's."""
         for count in (0, 1, 63, 64, 65, 16447, 16448, 16449, 40000):
             rows = self.db.sql("WITH RECURSIVE n(i) AS (SELECT 1 WHERE ?1 > 0 UNION ALL SELECT i + 1 FROM n"
                                " WHERE i < ?1) SELECT i, 'é' || i, i / 2.0 FROM n", [count])

@@ -153,7 +153,7 @@ static inline void make_chunk(struct world *w, const uint64_t *origin, struct te
 static inline bool make_value(struct world *w, unsigned level, const uint64_t *origin,
                               struct text *out);
 
-/* The boxes inside a shard, and its index of them. */
+/* The boxes inside a shard, and its index. */
 static inline void make_inside(struct world *w, unsigned level, const uint64_t *origin,
                                struct text *index, struct text *body)
 {

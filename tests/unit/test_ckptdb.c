@@ -102,7 +102,7 @@ TEST_IN(test_finding, enter_folder, leave_folder)
     one = ids[0];
     assert_int_equal(ckptdb_find(db, strrchr(own_folder, '/') + 1, ids, 2, &count, &err),
                      CKPTDB_ARGUMENT);
-    assert_int_equal(count, 3); /* and room for two of them */
+    assert_int_equal(count, 3); /* and room for two */
     assert_int_equal(ckptdb_find(db, "d.safetensors", ids, 2, &count, &err), CKPTDB_MISSING);
     assert_int_equal(count, 0);
     assert_int_equal(ckptdb_find(db, "", ids, 2, &count, &err), CKPTDB_MISSING);

@@ -89,7 +89,7 @@ TEST(test_chains)
     }
 }
 
-/* Longer than the buffers inside, and not a multiple of them. */
+/* Longer than the buffers inside, and not a multiple of their size. */
 TEST(test_long)
 {
     enum { LEN = 300007 * 8 };

@@ -234,7 +234,7 @@ TEST(settled)
         check(&cases[i]);
 }
 
-/* As many names as an assignment may have: how many of them are not kept as they are. */
+/* As many names as an assignment may have: how many are not kept as they are. */
 static size_t not_kept(size_t names, const char *more)
 {
     const struct dialect *d = dialect_find("t5x-assignment");

@@ -194,7 +194,7 @@ TEST(random_worlds)
 
 /* --- large chunks ----------------------------------------------------------------------- */
 
-/* About six chunks of `count` elements, half of them absent, side by side along one axis or in
+/* About six chunks of `count` elements, half absent, side by side along one axis or in
  * two rows. */
 static void large_world(struct world *w, const char *dtype, uint64_t count)
 {
@@ -443,7 +443,7 @@ TEST(strings_inline)
 struct damaged {
     struct world w;
     char path[128];    /* of chunk 1.0, or the list */
-    struct text bytes; /* of that file */
+    struct text bytes; /* of the file */
 };
 
 static void read_back(struct damaged *d)
@@ -709,7 +709,7 @@ TEST(damage_is_reported)
         int layout;
         void (*harm)(struct damaged *);
         enum status open, read;
-        const char *source, *message; /* parts of them */
+        const char *source, *message; /* parts of the texts */
     } cases[] = {
 #define CASE(...) {__VA_ARGS__},
 #include "tests/unit/damaged_chunks.def"

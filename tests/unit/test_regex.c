@@ -329,7 +329,7 @@ static void add_literal(struct text *out, struct regex_literal l)
         text_addc(out, l.at[at] == REGEX_BEGIN ? '^' : l.at[at] == REGEX_END ? '$' : l.at[at]);
 }
 
-/* The literals in what a pattern matches: sets of them, with ^ and $ for the ends of the text. */
+/* The literals in a pattern's matches: sets of literals, with ^ and $ for the ends of the text. */
 TEST(keys_of_patterns)
 {
     static const struct {

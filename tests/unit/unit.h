@@ -47,7 +47,7 @@ static size_t unit_test_count;
 
 /* --- samples ---------------------------------------------------------------------------- */
 
-/* Of an exhaustive or a random test, the program of a sanitizer does one part in so many: it is that much
+/* A sanitizer's program does one part in SAMPLE of an exhaustive or a random test: it is that much
  * slower. Odd, so that no step falls in with powers of two. What one run leaves out, another takes. */
 #if defined(__SANITIZE_THREAD__)
 #    define SAMPLE 31

@@ -68,7 +68,7 @@ enum status message_next(struct message *m, struct message_field *f, struct erro
     uint64_t len = contents(&c, tag & 7), at = cursor_offset(&c);
     if (!cursor_ok(&c) || tag >> 3 == 0 || at > m->end || len > m->end - at)
         return error_set(err, ERR_CORRUPT, m->source->name, NO_OFFSET,
-                         "a message is damaged or cut short (at byte %llu of it)",
+                         "a message is damaged or cut short (at its byte %llu)",
                          (unsigned long long)m->at);
     *f = (struct message_field){tag >> 3, (enum wire)(tag & 7), m->at, at, len};
     m->at = at + len;

@@ -9,7 +9,7 @@ from . import errors
 from ._native import ffi, lib
 
 Progress = Callable[[str, int, int], Any]
-_raised = threading.local() # what a callback raised on this thread; whose progress is told on it
+_raised = threading.local() # what a callback raised on this thread; whose progress callable runs on it
 
 
 def c_text(value: Any) -> Any:
@@ -23,7 +23,7 @@ def c_text(value: Any) -> Any:
 
 
 def c_texts(values: Iterable[Any]) -> Tuple[Any, int, List[Any]]:
-    """Several texts: an array that ends in NULL, how many, and what must live as long as the array."""
+    """Several texts: an array that ends in NULL, how many, and the objects that must live as long as the array."""
     texts = [c_text(v) for v in values]
     return ffi.new("char *[]", [*texts, ffi.NULL]), len(texts), texts
 
@@ -41,18 +41,18 @@ def new(struct: str, **fields: Any) -> Any:
 
 
 def telling(watch: "Watch") -> bool:
-    """Whether this thread is in a callable that is told of the progress of these calls."""
+    """Whether this thread is in the progress callable of these calls."""
     return getattr(_raised, "telling", None) is watch
 
 
 def stoppable() -> None:
-    """Let a signal end what this thread waits for."""
+    """Let a signal end a wait of this thread."""
     _raised.stoppable = True
     lib.native_stoppable(lib.python_signals)
 
 
 def raised() -> None:
-    """Raise what a callback of the last call raised."""
+    """Raise the exception of a callback of the last call."""
     caught = getattr(_raised, "error", None)
     if caught is not None:
         _raised.error = None
@@ -72,7 +72,7 @@ def call(function: Any, *args: Any, said: Iterable[str] = ()) -> None:
 
 
 def _callback(result: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function that C calls by its name; what it raises is raised by the call, and `result` ends that."""
+    """A function that C calls by its name. Its exception is raised by the call, which `result` ends."""
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         made: Callable[..., Any] = ffi.def_extern(onerror=_keep, error=result)(function)
         return made
@@ -84,7 +84,7 @@ def _keep(kind: Any, value: BaseException, traceback: Any) -> None:
 
 
 class Watch:
-    """What goes on during the calls of one catalog: lines that are said, who is told of progress."""
+    """State during the calls of one catalog: lines said, the progress callable."""
 
     def __init__(self) -> None:
         self.said: List[str] = []
@@ -107,7 +107,7 @@ class Watch:
 
 @_callback(True)
 def python_signals() -> bool:
-    """Nothing: that it runs lets Python's signal handlers run, and what these raise ends the call."""
+    """Does nothing: its mere call lets Python's signal handlers run, whose exceptions end the call."""
     return False
 
 
@@ -120,7 +120,7 @@ def python_progress(handle: Any, doing: Any, done: int, total: int) -> bool:
     try:
         watch.tell(errors.text(doing), done, total)
         return True
-    except BaseException as error: # this may be a thread of the library: the one that called raises it
+    except BaseException as error: # this may be a thread of the library: the calling thread raises it
         watch.caught = error
         return False
     finally:
@@ -183,7 +183,7 @@ class Issue:
 
 
 def separators() -> "dict[str, str]":
-    """Of each format, what joins the parts of its names: '/' or '.'; '' where there is none."""
+    """For each format the separator in its names: '/' or '.'; '' if it has none."""
     found: "dict[str, str]" = {}
     lib.ckptdb_formats(lib.python_format, ffi.new_handle(found))
     return found

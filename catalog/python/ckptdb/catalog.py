@@ -1,4 +1,4 @@
-"""A catalog: finding checkpoints, indexing, SQL, and what is asked of all of them."""
+"""A catalog: finding checkpoints, indexing, SQL, and work on all of them."""
 from __future__ import annotations
 
 import contextlib
@@ -48,7 +48,7 @@ class Report:
 
 
 def default_path() -> str:
-    """The catalog that the program uses where none is named: $CKPTDB, else a file in the data folder."""
+    """The program's default catalog: $CKPTDB, else a file in the data folder."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return os.environ.get("CKPTDB") or os.path.join(data, "ckptdb", "catalog.db")
 
@@ -85,7 +85,7 @@ class Catalog:
     """A catalog of checkpoints; open() makes one. A context manager, which closes it.
 
     One thread at a time works with a catalog (others wait); for more, open it once more. It can be
-    pickled if it is a file: what it is sent to opens that file.
+    pickled if it is a file: the receiver opens that file.
     """
 
     def __init__(self, path: Optional[str], mode: str) -> None:
@@ -144,9 +144,9 @@ class Catalog:
 
     @contextlib.contextmanager
     def _idle(self) -> Iterator[None]:
-        """The lock; not for a callable for progress, or a signal's handler, of a catalog that is at work."""
-        at_work = errors.Argument("the catalog is at work: what it calls cannot use it")
-        if calls.telling(self._watch): # on any thread: it waits for what is told
+        """The lock; refused to a progress callable or a signal handler while the catalog is busy."""
+        at_work = errors.Argument("the catalog is busy: its callbacks cannot use it")
+        if calls.telling(self._watch): # on any thread: it waits for the callback
             raise at_work
         with self._lock:
             if self._busy:
@@ -186,9 +186,9 @@ class Catalog:
         dry_run : bool
             Only find out what would be done.
         salvage : bool
-            Take what files that were cut short still hold.
+            Take the whole tensors of files that were cut short.
         threads : int
-            0: as many as it likes.
+            0: the library decides.
 
         Returns
         -------
@@ -219,18 +219,18 @@ class Catalog:
 
     def merge(self, *catalogs: Union[str, "os.PathLike[str]"], relocate: Optional[Dict[str, str]] = None,
               host: Optional[str] = None, keep_both: bool = False) -> Dict[str, int]:
-        """Take what other catalogs hold into this one, each whole or not at all.
+        """Add the contents of other catalogs to this one, each whole or not at all.
 
         Parameters
         ----------
         catalogs : str or path-like
-            Only read. What is wrong with one is raised once the others were taken.
+            Only read. An error in one is raised once the others were added.
         relocate : dict, optional
             Beginnings of paths there, and what they are here.
         host : str, optional
-            The machine that the other paths are of: they become file://HOST/...
+            The machine of the other paths: they become file://HOST/...
         keep_both : bool
-            Keep rule sets that differ from those here as NAME@CATALOG.
+            Keep rule sets that differ from this catalog's as NAME@CATALOG.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Catalog:
         return {key: int(getattr(joined, key)) for key in ("added", "changed", "known", "kept")}
 
     def snapshot(self, path: Union[str, "os.PathLike[str]"], force: bool = False) -> None:
-        """Copy the catalog to a file, as one state of it, also while others write it; `force` replaces what is there."""
+        """Copy one consistent state of the catalog to a file, also while others write; `force` replaces an existing file."""
         with self._using() as db:
             calls.call(lib.ckptdb_snapshot, db, calls.c_text(os.path.expanduser(path)), force)
 
@@ -258,7 +258,7 @@ class Catalog:
         if isinstance(name, Checkpoint):
             paths = {p and os.path.abspath(p) for p in (self.path, name.catalog.path)}
             if name.catalog is not self and (len(paths) > 1 or None in paths):
-                raise errors.Argument(f"{name!r} is of another catalog")
+                raise errors.Argument(f"{name!r} belongs to another catalog")
             return name.id
         ids, count = ffi.new("int64_t[1]"), ffi.new("size_t *")
         with self._using() as db:
@@ -266,7 +266,7 @@ class Catalog:
         return int(ids[0])
 
     def __getitem__(self, name: Named) -> Checkpoint:
-        """The checkpoint that is meant: a name, an id, a path or its end, RUN@STEP, RUN@latest, RUN@STEP:ITEM."""
+        """The checkpoint by a name: a name, an id, a path or its end, RUN@STEP, RUN@latest, RUN@STEP:ITEM."""
         return Checkpoint(self, self._id(name))
 
     def __contains__(self, name: Named) -> bool:
@@ -318,9 +318,9 @@ class Catalog:
         Parameters
         ----------
         map : str, optional
-            A rule set that gives the tensors of `a` other names first.
+            A rule set that renames the tensors of `a` first.
         values : bool
-            Read those that both have, and say how far apart they are (column `distance`, JSON).
+            Read the tensors that both have, and say how far apart they are (column `distance`, JSON).
 
         Returns
         -------
@@ -335,7 +335,7 @@ class Catalog:
 
     def _content(self, function: Any, which: Sequence[Named], progress: Union[Progress, bool, None],
                  **fields: Any) -> List[int]:
-        """Run what reads tensors, of all checkpoints unless some are named; returns their ids."""
+        """Run a function that reads tensors, on all checkpoints unless some are named; returns their ids."""
         ids = [self._id(n) for n in which] or [int(r[0]) for r in self.sql("SELECT id FROM checkpoint")]
         listed, good = ffi.new("int64_t[]", ids), ffi.new("bool *")
         with self._using(progress) as db:
@@ -366,7 +366,7 @@ class Catalog:
         return self._of("SELECT * FROM stats", ids)
 
     def dedup(self, *names: Named, progress: Union[Progress, bool, None] = None) -> Rows:
-        """What is stored more than once: rows of the view `duplicate`."""
+        """Tensors stored more than once: rows of the view `duplicate`."""
         self._content(lib.ckptdb_hash, names, progress, twins=not names)
         return self.sql("SELECT * FROM duplicate")
 
@@ -377,18 +377,18 @@ class Catalog:
         Parameters
         ----------
         out : str or path-like
-            A new folder: OUT/VIEW/run=RUN/part-0.parquet, as Hive names partitions. It appears when it is complete.
+            A new folder: OUT/VIEW/in_run=RUN/part-0.parquet, as Hive names partitions. It appears when it is complete.
         views : sequence of str, optional
-            None: all whose rows need no arguments, but those of maps and optimizers.
+            None: all that need no arguments, except the views of maps and optimizers.
         force : bool
-            Replace what an earlier call wrote; no other folder.
+            Replace a folder that an earlier call wrote; no other folder.
         progress : callable, optional
             Called with ("publishing", done, total); these count views.
 
         Returns
         -------
         dict
-            The rows of each view. All are of one moment, whoever writes meanwhile.
+            The number of rows of each view. All show one state, whoever writes meanwhile.
         """
         from .publish import publish
         return publish(self, out, views, force, progress)
@@ -409,7 +409,7 @@ _opened: Dict[Any, Catalog] = {}
 
 
 def _again(path: str, mode: str) -> Catalog:
-    """The catalog of a handle that was pickled: one a process."""
+    """The catalog of an unpickled handle: one per process."""
     key = (path, mode, os.getpid())
     if key not in _opened or not _opened[key]._end.alive:
         _opened[key] = Catalog(path, mode)

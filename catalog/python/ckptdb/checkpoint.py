@@ -95,7 +95,7 @@ class Tensors(Mapping[str, Tensor]):
             at = root
             for i, folder in enumerate(folders):
                 step = at.setdefault(folder, {})
-                if not isinstance(step, dict): # a tensor of that name: what is below it keeps the rest of its name
+                if not isinstance(step, dict): # a tensor has this name: what is below it keeps the rest of its name
                     leaf = separator.join([*folders[i:], leaf])
                     break
                 at = step
@@ -138,7 +138,7 @@ class Checkpoint(Tensors):
         return self._row[name]
 
     def _list(self) -> Listing:
-        with self.catalog._using() as db: # not of this object: a circle would hold memory and files until they are collected
+        with self.catalog._using() as db: # not of this object: a cycle would hold memory and files until it is collected
             return look_up(Checkpoint(self.catalog, self.id), db)
 
     def _open(self, name: str, id: Optional[int]) -> Any:
@@ -155,12 +155,12 @@ class Checkpoint(Tensors):
 
     @property
     def metadata(self) -> Dict[str, Any]:
-        """What the file says of itself."""
+        """The file's facts about itself."""
         return dict(self.catalog.sql("SELECT key, value FROM metadata WHERE checkpoint_id = ?", [self.id]))
 
     @property
     def issues(self) -> List[calls.Issue]:
-        """What is wrong with it."""
+        """Its problems."""
         rows = self.catalog.sql("SELECT severity, code, path, message, offset, checkpoint FROM issue"
                                 " WHERE checkpoint_id = ?", [self.id])
         return [calls.Issue(*row) for row in rows]
@@ -186,7 +186,7 @@ class Checkpoint(Tensors):
         Parameters
         ----------
         path : str or path-like
-            Its suffix says the format, unless `format` does.
+            Its suffix decides the format, unless `format` is given.
         names : str, optional
             Only tensors whose name this regular expression matches.
         dtype : optional
@@ -209,7 +209,7 @@ class Checkpoint(Tensors):
 
 
 class Mapped(Tensors):
-    """What a map makes of a checkpoint: the same mapping, under other names."""
+    """A checkpoint after a map: the same mapping, under other names."""
 
     def __init__(self, source: Checkpoint, map: str, target: Optional[int], settings: Mapping[str, Any]) -> None:
         self.source, self.map, self.target, self.settings = source, map, target, dict(settings)

@@ -1,6 +1,6 @@
-"""A plugin of Datasette, which finds it where both are installed: catalogs have all views and functions that read no
+"""A plugin of Datasette, found where both are installed: catalogs have all views and functions that read no
 file, and say what their views are. `{"plugins": {"ckptdb": {"read": true}}}` in its metadata adds the functions that
-read the checkpoints' files, for servers whose visitors may."""
+read the checkpoints' files, for servers whose visitors may read them."""
 from __future__ import annotations
 
 import functools
@@ -16,7 +16,7 @@ from .program import extension
 
 @functools.lru_cache(maxsize=None)
 def is_catalog(path: Optional[str]) -> bool:
-    """By the application id, which stands in the file's header."""
+    """By the application id in the file's header."""
     if not path:
         return False
     try:
@@ -28,7 +28,7 @@ def is_catalog(path: Optional[str]) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def described() -> Dict[str, Any]:
-    """What Datasette shows of a catalog; the file itself is for one that is called catalog.db."""
+    """Datasette's metadata for a catalog; the file itself is for a catalog called catalog.db."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "datasette.json"), encoding="utf-8") as file:
         return dict(json.load(file)["databases"]["catalog"])
 

@@ -1,4 +1,4 @@
-"""What NumPy calls the catalog's dtypes."""
+"""NumPy's dtypes for the catalog's."""
 from __future__ import annotations
 
 import functools
@@ -13,7 +13,7 @@ from ._native import ffi, lib
 
 _NUMPY = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
           "float64", "complex64", "complex128"}
-# Of ml_dtypes, an element a byte: stored packed, so they are read as what holds all their values.
+# ml_dtypes has one byte per element; stored packed, they are read as a dtype that holds all their values.
 _THROUGH = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8", "int1": "int8", "uint1": "uint8"}
 _BLOCK = re.compile(r"(i?q\d|tq\d|mxfp|nvfp)")
 
@@ -51,7 +51,7 @@ def read_as(name: str) -> Optional[str]:
 
 
 def name_of(dtype: Any) -> str:
-    """The catalog's name of what a caller states as a dtype."""
+    """The catalog's name for a caller's dtype."""
     if isinstance(dtype, str) or type(dtype).__module__ == "torch":
         near = ffi.new("char **")
         if lib.ckptdb_dtype(str(dtype).encode(), near):
@@ -64,6 +64,6 @@ def name_of(dtype: Any) -> str:
 
 
 def advice(name: str) -> str:
-    """What to do about a dtype that NumPy has not."""
+    """Advice on a dtype that NumPy lacks."""
     wanting = name.startswith(("bfloat", "float4", "float6", "float8", "int", "uint")) and not find_spec("ml_dtypes")
     return ": install ml_dtypes, or ask for numpy(dtype='float32')" if wanting else ": ask for numpy(dtype=…)"

@@ -45,7 +45,7 @@ class Checksum(Error):
 
 
 class Value(Error, ValueError):
-    """A value does not fit the dtype that was asked for."""
+    """A value does not fit the requested dtype."""
 
 
 class IO(Error, OSError):
@@ -61,7 +61,7 @@ class Memory(Error, MemoryError):
 
 
 class Argument(Error, ValueError):
-    """What was asked for makes no sense."""
+    """The request makes no sense."""
 
 
 class Interrupted(Error):
@@ -82,7 +82,7 @@ def text(pointer: Any) -> Optional[str]:
 
 
 def of_struct(err: Any, said: Iterable[str] = ()) -> Error:
-    """The exception that a struct ckptdb_error states; `said`: the reasons that came before it."""
+    """The exception for a struct ckptdb_error; `said`: the reasons that came before it."""
     line = ffi.new("char[2048]")
     lib.ckptdb_error_text(err, line, 2048)
     offset = None if err.offset == lib.CKPTDB_NO_OFFSET else err.offset

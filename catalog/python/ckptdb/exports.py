@@ -16,14 +16,14 @@ FLAGS = ("partial", "force", "no_sync", "dry_run", "no_metadata")
 
 
 class Exported:
-    """What an export wrote, or with dry_run would write.
+    """The result of an export, or with dry_run of its plan.
 
     Attributes
     ----------
     path, format : str
     tensors, nbytes, files : int
     said : list of str
-        What the user is told: conversions that lose, tensors that were left out.
+        Messages to the user: lossy conversions, tensors that were left out.
     """
 
     __slots__ = ("path", "format", "tensors", "nbytes", "files", "said")
@@ -88,7 +88,7 @@ def size(value: Any) -> int:
         return value
     made = int(lib.ckptdb_size(calls.c_text(value)))
     if not made:
-        raise errors.Argument(f"{value!r} is no size, such as 5GB or 500MiB")
+        raise errors.Argument(f"{value!r} is not a size such as 5GB or 500MiB")
     return made
 
 

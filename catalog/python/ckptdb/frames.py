@@ -20,7 +20,7 @@ ROWS = 1 << 17 # of a batch
 
 
 def batches(rows: "Rows") -> "list[list[Any]]":
-    """For each batch of the rows that are left, what `take` makes of each column."""
+    """For each batch of the remaining rows, `take` applied to each column."""
     made = []
     first = list(rows._pending) # of a batch that was begun
     if first:
@@ -50,7 +50,7 @@ def take(rows: "Rows", i: int) -> Any:
 
 
 def strings(column: Any, count: int) -> Any:
-    """Texts and NULLs as a LargeStringArray; a list where pyarrow is not installed, or one is not UTF-8."""
+    """Texts and NULLs as a LargeStringArray; a list if pyarrow is not installed, or a text is not UTF-8."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -72,7 +72,7 @@ def strings(column: Any, count: int) -> Any:
 
 
 def record_batches(rows: "Rows", schema: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
-    """The rows that are left, as they are read, in columns of these types."""
+    """The remaining rows, as they are read, in columns of these types."""
     import pyarrow as pa
     first = list(rows._pending)
     if first:
@@ -99,7 +99,7 @@ def typed(rows: "Rows", i: int, field: "pyarrow.Field") -> Any:
 
 
 def fitting(values: Any, field: "pyarrow.Field") -> Any:
-    """A column of numbers, strings or a list as an array of the field's type; what does not fit is refused."""
+    """A column of numbers, strings or a list as an array of the field's type; a value that does not fit is refused."""
     import pyarrow as pa
     if pa.types.is_string(field.type) and not isinstance(values, pa.LargeStringArray):
         values = [shown(v) for v in (values if isinstance(values, list) else values.tolist())]
@@ -139,7 +139,7 @@ def unique(names: "tuple[str, ...]") -> "list[str]":
 
 
 def joined(parts: "list[Any]") -> Any:
-    """One column of the parts that its batches have."""
+    """One column, joined from its batches' parts."""
     import pandas as pd
     if parts and all(isinstance(p, np.ndarray) for p in parts):
         return np.concatenate(parts)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Kind:
-    """What many tensors have in common.
+    """Properties that many tensors share.
 
-    `direct` is the dtype of the array that takes the bytes of the file as they are; None: they are read
+    `direct` is the dtype of an array that takes the file's bytes unchanged; None: they are read
     otherwise. `nbytes` -1: not known.
     """
 
@@ -29,7 +29,7 @@ class Kind:
 
 
 class Listing:
-    """Names of tensors, what each is, their ids in the catalog (None: a map makes them), and the library's reader of
+    """Names of tensors, their kinds, their ids in the catalog (None: a map makes them), and the library's reader for
     them (None: each is opened by itself)."""
 
     __slots__ = ("owner", "names", "kinds", "ids", "reader", "_places")
@@ -61,7 +61,7 @@ def direct(name: str, shape: Tuple[int, ...], nbytes: int) -> Optional["np.dtype
 
 
 def _kinds(columns: Any) -> List[Kind]:
-    """Each of the library's kinds twice: read through a tensor of its own, and as its bytes are."""
+    """Each of the library's kinds twice: read through its own tensor, and as plain bytes."""
     made = []
     for i in range(columns.kind_count):
         k = columns.kinds[i]

@@ -1,4 +1,4 @@
-"""What a notebook shows: names are data here, never markup."""
+"""HTML for notebooks: names are data here, never markup."""
 from __future__ import annotations
 
 import html
@@ -27,7 +27,7 @@ def tensor(t: "Tensor") -> str:
 
 
 def histogram(text: Any) -> str:
-    """Bars of the counts that the column `histogram` has."""
+    """Bars for the counts of the column `histogram`."""
     held = json.loads(text)
     counts = held.get("counts", []) if isinstance(held, dict) else held
     most = max(counts, default=0)

@@ -1,6 +1,6 @@
 """The views of a catalog as Parquet files, for programs that do not know catalogs.
 
-OUT/VIEW/in_run=RUN/part-0.parquet holds the rows of one run, whose exact name (or NULL) is their column `run`; those of
+OUT/VIEW/in_run=RUN/part-0.parquet holds the rows of one run, whose exact name (or NULL) is their column `run`; rows of
 no run lie in in_run=!. Views whose rows belong to no checkpoint are OUT/VIEW/part-0.parquet.
 
 The folders do not have the column's own name: readers take values from folders' names, where all could be numbers or
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 VIEWS = ("checkpoint", "tensor", "metadata", "issue", "file", "node", "by_dtype", "by_module", "by_folded_module", "by_name",
          "largest", "disk", "content", "stats", "trend", "duplicate", "waste", "damage", "verification", "ruleset", "rule")
-# It is always there, and first in listings: a reader has the columns where no row is, and takes no names for numbers.
+# It is always there, and first in listings: a reader gets the columns even without rows, and takes no names for numbers.
 NO_RUN = "!"
 LONGEST = 240 # bytes of a folder's name
 MARK = "published.json" # tells a folder that may be replaced
@@ -68,7 +68,7 @@ class Table:
 
     def parts(self, runs: Sequence[Run]) -> Iterator[Tuple[str, Any]]:
         """Folders, each with batches of its rows."""
-        if self.has_run: # what aggregates is asked once
+        if self.has_run: # an aggregate is queried once
             yield folder(None), ()
             for batch in self.asked("ORDER BY run"):
                 yield from divided(batch)
@@ -118,7 +118,7 @@ def part(pq: Any, held: contextlib.ExitStack, at: str, kinds: Any, counted: Dict
 
 
 def check(out: str, force: bool) -> None:
-    """Refuse what is written over only by force, and what force does not write over, either."""
+    """Refuse a folder that needs force, and one that even force does not replace."""
     if not os.path.lexists(out):
         return
     if not force:
@@ -162,7 +162,7 @@ def publish(catalog: "Catalog", out: Union[str, "os.PathLike[str]"], views: Opti
 
 @contextlib.contextmanager
 def snapshot(catalog: "Catalog") -> Iterator[None]:
-    """One transaction, so that what is read agrees; other threads wait for its end."""
+    """One transaction, so that all reads agree; other threads wait for its end."""
     with catalog._lock:
         catalog.sql("SAVEPOINT _publish")
         try:
@@ -172,7 +172,7 @@ def snapshot(catalog: "Catalog") -> Iterator[None]:
 
 
 def put(made: str, out: str, force: bool) -> None:
-    """Give a finished folder its name; what had it is there until then, and goes."""
+    """Give a finished folder its name; its predecessor stays until then, and is removed."""
     check(out, force)
     if not os.path.lexists(out) or not os.listdir(out):
         os.rename(made, out) # an empty folder is replaced in one step

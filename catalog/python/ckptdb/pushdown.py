@@ -15,8 +15,8 @@ COMPARED = {"EqualTo": "=", "EqualNullSafe": "IS", "GreaterThan": ">", "GreaterT
 def condition(filter: Any, kinds: Mapping[str, str]) -> Optional[Condition]:
     """A filter of pyspark.sql.datasource over columns of these kinds (views.Column); None: Spark has to apply it.
 
-    What is compared as text must have the same order and equality in SQL as in Spark, where bytes that are not UTF-8
-    are U+FFFD: a value with that character is left to Spark, and an order is asked for ASCII alone.
+    Texts must compare in SQL as they do in Spark, where bytes that are not UTF-8
+    are U+FFFD: a value with that character is left to Spark, and an order is pushed for ASCII only.
     """
     name = type(filter).__name__
     if name == "Not":
@@ -54,7 +54,7 @@ def comparable(value: Any, kind: str, order: bool) -> bool:
 
 
 def following(text: str) -> Optional[str]:
-    """The first text behind all that begin with this one; None: there is none.
+    """The first text after all texts with this prefix; None: there is none.
 
     >>> following("ab"), following("a\\U0010ffff"), following("\\ud7ff") == "\\ue000", following("")
     ('ac', 'b', True, None)
@@ -67,13 +67,13 @@ def following(text: str) -> Optional[str]:
 
 
 def begins(column: str, value: str) -> Condition:
-    """A range, which indexes know."""
+    """A range, which an index can find."""
     end = following(value)
     return f"{column} >= ?" + (f" AND {column} < ?" if end else ""), [value] + ([end] if end else [])
 
 
 def ends(column: str, value: str) -> Condition:
-    """By bytes: of a text SQL's functions see what stands before a NUL. (Of no bytes substr() is NULL.)"""
+    """By bytes: SQL's functions see a text only up to a NUL. (substr() of no bytes is NULL.)"""
     if not value:
         return contains(column, value)
     return (f"CASE WHEN {column} = '' THEN 0 ELSE substr(CAST({column} AS BLOB), ?) = CAST(? AS BLOB) END",

@@ -59,7 +59,7 @@ def bind_value(statement: Any, i: int, value: Any) -> None:
 
 
 class Rows:
-    """The rows of one statement, read as they are asked for.
+    """The rows of one statement, read on demand.
 
     >>> import ckptdb
     >>> rows = ckptdb.open(":memory:").sql("SELECT 1 AS one, 'a' AS letter UNION ALL SELECT 2, NULL")
@@ -130,7 +130,7 @@ class Rows:
             self._end()
 
     def close(self) -> None:
-        """Give the rest of the rows up."""
+        """Give up the remaining rows."""
         self._closed = self._statement is not None
         self._finish()
         self._pending = iter(())
@@ -184,16 +184,16 @@ class Rows:
         return next(self, None)
 
     def fetchall(self) -> "list[Tuple[Any, ...]]":
-        """All rows that are left."""
+        """All remaining rows."""
         return list(self)
 
     def arrow(self) -> "pyarrow.Table":
-        """All rows that are left, as a table of pyarrow."""
+        """All remaining rows, as a table of pyarrow."""
         from .frames import arrow
         return arrow(self)
 
     def df(self) -> "pandas.DataFrame":
-        """All rows that are left, as a data frame of pandas."""
+        """All remaining rows, as a data frame of pandas."""
         from .frames import frame
         return frame(self)
 

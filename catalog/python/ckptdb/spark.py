@@ -2,21 +2,21 @@
 
     spark.read.format("ckptdb").option("view", "tensor").load("/catalogs/*.db")
 
-Every catalog is a partition, which a worker asks in SQL: the workers need this package, and see the catalogs under the
+Every catalog is a partition, which a worker queries in SQL: the workers need this package, and see the catalogs under the
 same paths. `register(spark, "/catalogs/*.db")` makes the data source known to a session, and all views its temporary
-views; like read() it deals many catalogs to one partition for each core: a task takes longer to start than ten catalogs
+views; like read() it spreads many catalogs over one partition per core: a task takes longer to start than ten catalogs
 to be read.
 
 Options
 -------
 view : a public view, or a table function
-args : the arguments of a table function, a JSON list; or each by the name that it has, as an option of its own
-any column of the view : a value that it must have; for the id of a checkpoint also its name
-columns : names of the columns that are wanted, with commas between. (PySpark tells no data source which these are.)
+args : the arguments of a table function, a JSON list; or each under its own name, as an option
+any column of the view : its required value; for a checkpoint's id also its name
+columns : names of the wanted columns, separated by commas. (PySpark does not tell a data source which these are.)
 catalog : "false": without the column `catalog`, the catalog's path, which tells ids of different catalogs apart
-where : a condition in SQLite's SQL, with all functions of the catalog, which is asked as it is
-partitions : how many there are at most, of several catalogs each; default: one for each catalog
-log : a file to which each partition appends what it asks, one JSON object a line
+where : a condition in SQLite's SQL, with all functions of the catalog, passed on unchanged
+partitions : the most partitions, with several catalogs each; default: one for each catalog
+log : a file to which each partition appends its statement, one JSON object per line
 """
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PATIENCE = 600 # seconds that a task waits for another that writes the same cata
 
 
 def listed(paths: Iterable[str]) -> List[str]:
-    """The catalogs of globs, folders (their *.db) and files; it is an error where one has none."""
+    """The catalogs of globs, folders (their *.db) and files; an error if one has none."""
     found: Dict[str, None] = {}
     for path in paths:
         at = unquote(urlsplit(path).path) if path.startswith("file:") else os.path.expanduser(path)
@@ -82,7 +82,7 @@ def both(conditions: Iterable[Condition]) -> Condition:
 
 
 def either(scans: "List[List[Condition]]") -> List[Condition]:
-    """What at least one of some scans wants; nothing where one wants all."""
+    """The condition for rows that at least one scan wants; empty if one wants all."""
     if not all(scans):
         return []
     if len(scans) == 1:
@@ -105,14 +105,14 @@ def columns_of(view: str) -> List[Column]:
 
 
 class Question:
-    """What is asked of each catalog: a view, its columns and conditions."""
+    """The query for each catalog: a view, its columns and conditions."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.view = options.get("view", "tensor")
         self.log = options.get("log")
         most = options.get("partitions", str(1 << 31))
         if not re.fullmatch("[1-9][0-9]{0,9}", most):
-            raise errors.Argument(f"option partitions: {most} is no number of partitions")
+            raise errors.Argument(f"option partitions: {most} is not a number of partitions")
         self.partitions = int(most)
         known = columns_of(self.view)
         self.kinds = {c.name: c.kind for c in known}
@@ -122,7 +122,7 @@ class Question:
         self.columns = self.chosen(shown, [n.strip() for n in options["columns"].split(",")] if "columns" in options else None)
         self.arguments: List[Any] = json.loads(options.get("args", "[]"))
         if not isinstance(self.arguments, list):
-            raise errors.Argument(f"option args: {options['args']} is no JSON list")
+            raise errors.Argument(f"option args: {options['args']} is not a JSON list")
         self.conditions: List[Condition] = [self.equal(*o) for o in sorted(options.items()) if o[0] not in OPTIONS]
         if "where" in options:
             self.conditions.append((options["where"], []))
@@ -147,7 +147,7 @@ class Question:
         return f"{quoted(name)} = ?", [value]
 
     def push(self, filters: Iterable[Any]) -> "Scan":
-        """What SQL can apply of some filters."""
+        """The filters that SQL can apply."""
         pushed: Scan = ([], [])
         for one in filters:
             for kinds, taken in zip(({"catalog": "TEXT"}, {c.name.lower(): c.kind for c in self.columns}), pushed):
@@ -158,11 +158,11 @@ class Question:
         return pushed
 
     def of(self, path: str) -> "List[List[Condition]]":
-        """The conditions that each scan which wants rows of this catalog has for them."""
+        """The conditions of each scan that wants rows of this catalog."""
         return [conditions for of_catalog, conditions in self.scans if holds(path, of_catalog)]
 
     def statement(self, path: str) -> Tuple[str, List[Any]]:
-        """What a partition asks, and the values of its ?."""
+        """A partition's statement, and the values of its ?."""
         wanted = ", ".join(quoted(c.name) for c in self.columns if c.name.lower() != "catalog") or "1"
         called = f"({', '.join('?' * len(self.arguments))})" if self.arguments else ""
         where = [*self.conditions, *either(self.of(path))]
@@ -170,7 +170,7 @@ class Question:
         return text + (f" WHERE {both(where)[0]}" if where else ""), [*self.arguments, *both(where)[1]]
 
     def dealt(self, paths: Iterable[str]) -> List[List[str]]:
-        """The catalogs that have to be asked, for each partition: the large ones are apart."""
+        """The catalogs to be queried, by partition: large ones are separate."""
         asked = sorted(filter(self.of, paths), key=os.path.getsize, reverse=True)
         count = min(self.partitions, len(asked))
         return [asked[i::count] for i in range(count)]
@@ -207,7 +207,7 @@ class Reader(DataSourceReader):
         return [InputPartition(paths) for paths in self.question.dealt(self.paths)]
 
     def read(self, partition: InputPartition) -> "Iterator[pyarrow.RecordBatch]":
-        """What small catalogs answer goes together: Spark takes long for each batch."""
+        """Join the answers of small catalogs: Spark takes long for each batch."""
         import pyarrow as pa
         held: List[pa.RecordBatch] = []
         size = 0
@@ -225,9 +225,9 @@ class Push:
     """Reader.pushFilters.
 
     Spark (4.1 to 4.3) keeps one answer of pushFilters() for each data frame that was loaded, the last one, and gives it to all
-    scans of it: of one query (a join with itself) and of later ones, also to those that have no filter. So each
-    answer holds the filters of all scans so far, of which one must hold, and Spark applies all filters again; and
-    nothing is pushed but into frames of read() and register(), whose scans all have a filter.
+    its scans: in one query (a join with itself) and in later ones, even scans without a filter. So each
+    answer holds the filters of all scans so far, joined by OR, and Spark applies all filters again; and
+    only frames of read() and register(), whose scans all have a filter, get pushed filters.
 
     Where spark.sql.python.filterPushdown.enabled is off, its default, Spark refuses readers with a method of this name
     that is not the inherited one, by its `__func__`. This one may go uncalled: the rows are the same.
@@ -292,7 +292,7 @@ def register(spark: "SparkSession", paths: Optional[Paths] = None, **options: st
     """Make the data source known to a session, and with `paths` each public view a temporary view of its name.
 
     Filters are pushed down from then on (`spark.sql.python.filterPushdown.enabled`), as read() says. A view that is
-    called like one of ours is replaced. `options` are those of the data source. Returns the names.
+    called like one of ours is replaced. `options` go to the data source. Returns the names.
     """
     spark.dataSource.register(Source)
     if paths is None:
@@ -308,8 +308,8 @@ def register(spark: "SparkSession", paths: Optional[Paths] = None, **options: st
 def read(spark: "SparkSession", paths: Paths, view: str = "tensor", **options: str) -> "DataFrame":
     """A view of some catalogs as a data frame, with the options of the data source; filters are pushed down.
 
-    What one data frame was asked before is asked again beside a new filter (see Push), so that a frame of its own
-    for each question is asked least. register() makes one of each view.
+    Earlier filters of a data frame are pushed again beside a new one (see Push), so that a new frame
+    for each question reads least. register() makes one for each view.
     """
     spark.dataSource.register(Source)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
@@ -324,7 +324,7 @@ def read(spark: "SparkSession", paths: Paths, view: str = "tensor", **options: s
 
 @functools.lru_cache(maxsize=None)
 def pushed() -> str:
-    """A folder, as long as this process lives, for what was asked of each data frame."""
+    """A folder, as long as this process lives, for the filters of each data frame."""
     made = tempfile.mkdtemp(prefix="ckptdb-spark-")
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
@@ -333,7 +333,7 @@ def pushed() -> str:
 # --- work on the workers ----------------------------------------------------------------------
 
 def spread(spark: "SparkSession", work: Callable[[Any], Dict[str, Any]], items: Sequence[Any], returns: str) -> "List[Any]":
-    """Call `work` of each item in a task of its own; the dicts that it returns come as rows."""
+    """Call `work` on each item in its own task; the dicts that it returns come as rows."""
     def task(batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[pyarrow.RecordBatch]":
         import pyarrow as pa
         for batch in batches:
@@ -343,7 +343,7 @@ def spread(spark: "SparkSession", work: Callable[[Any], Dict[str, Any]], items: 
 
 
 def patient(work: Callable[[], Any]) -> Any:
-    """Do what writes a catalog; another task that does, too, is waited for."""
+    """Write a catalog; wait for another task that writes it."""
     end, pause = time.monotonic() + PATIENCE, 0.1
     while True:
         try:
@@ -370,7 +370,7 @@ def index_one(item: Tuple[str, str], **options: Any) -> Dict[str, Any]:
 
 
 def made_new(into: Callable[[str], Any], out: str) -> Any:
-    """A catalog that gets its name when it is complete; of two tasks that make one, the first gives it."""
+    """A catalog that gets its name when it is complete; if two tasks make one, the first wins."""
     beside = f"{out}.{secrets.token_hex(4)}"
     try:
         report = into(beside)
@@ -389,7 +389,7 @@ def made_new(into: Callable[[str], Any], out: str) -> Any:
 
 
 def catalog_of(path: str, out: str) -> str:
-    """The catalog of a path in a folder of such."""
+    """The catalog of a path, in a folder of catalogs."""
     stem = re.sub(r"[^\w.-]+", "_", os.path.basename(path.rstrip("/")), flags=re.ASCII)[:80] or "all"
     return os.path.join(out, f"{stem}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}.db")
 
@@ -436,7 +436,7 @@ def content(spark: "SparkSession", paths: Paths, what: str, view: str, asked: st
 def hash(spark: "SparkSession", paths: Paths, again: bool = False) -> "DataFrame":
     """Hash the tensors of catalogs on the workers, a catalog a task: rows of id, name, hash and catalog.
 
-    What is known is not computed again, so that a task may run twice; each result is written in one transaction.
+    Known hashes are not computed again, so that a task may run twice; each result is written in one transaction.
     """
     return content(spark, paths, "hash", "checkpoint", "id,name,hash,catalog", again=again)
 

@@ -48,7 +48,7 @@ def whole(shape: Tuple[int, ...]) -> Part:
 
 
 def cut(shape: Tuple[int, ...], index: Any) -> Part:
-    """What an index of NumPy's basic kind selects."""
+    """The selection of a basic NumPy index."""
     given = list(index) if isinstance(index, tuple) else [index]
     dots = [i for i, g in enumerate(given) if g is Ellipsis]
     if len(dots) > 1:
@@ -107,12 +107,12 @@ class Tensor:
     shape : tuple of int
         Outermost first.
     dtype : numpy.dtype or None
-        One of ml_dtypes for bfloat16, float8 and the like; None for GGML's blocks (see `block`) and what
-        NumPy has no dtype for. `dtype_name` is the catalog's own name.
+        From ml_dtypes for bfloat16, float8 and the like; None for GGML's blocks (see `block`) and where
+        NumPy has no dtype. `dtype_name` is the catalog's own name.
     block : str or None
         "q4_k" and the like; t[...] is float32 then.
     nbytes : int
-        Of its elements, packed.
+        Size of its elements, packed.
     storage : str
         range, pieces, chunks, inline or none.
     """
@@ -128,7 +128,7 @@ class Tensor:
         @property
         def shape(self) -> Tuple[int, ...]: ...
     else:
-        shape = property(operator.attrgetter("_shape")) # in C: it is asked of thousands
+        shape = property(operator.attrgetter("_shape")) # in C: it is called for thousands
 
     @property
     def name(self) -> str:
@@ -148,7 +148,7 @@ class Tensor:
 
     @property
     def id(self) -> Optional[int]:
-        """Its id in the catalog; None for what a map makes."""
+        """Its id in the catalog; None for a tensor that a map makes."""
         ids = self._listing.ids
         return None if ids is None else int(ids[self._at])
 
@@ -257,7 +257,7 @@ class Tensor:
         return made[()] if not part.shape and index is not Ellipsis else made
 
     def numpy(self, dtype: Any = None) -> Array:
-        """The whole tensor, converted by the library where a dtype is given: what does not fit is an error."""
+        """The whole tensor, converted by the library if a dtype is given: a value that does not fit is an error."""
         return self._read(whole(self.shape), None if dtype is None else dtypes.name_of(dtype))
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
@@ -284,7 +284,7 @@ class Tensor:
         return jax.numpy.asarray(self.numpy())
 
     def mmap(self) -> Array:
-        """A read-only view of the file, without a copy. ValueError where its bytes are not one plain range."""
+        """A read-only view of the file, without a copy. ValueError if its bytes are not one plain range."""
         places = self._places()
         kind = self.dtype
         if not places["plain"] or places["codec"] or places["strides"] or kind is None or kind.hasobject \
@@ -341,7 +341,7 @@ class Tensor:
             raise
 
     def _whole(self) -> None:
-        """Raise what reading all of it raises."""
+        """Raise the error of reading it completely."""
         with self._using() as tensor:
             self._stream_sha256(tensor)
 

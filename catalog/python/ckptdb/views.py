@@ -1,4 +1,4 @@
-"""What the views and table functions of a catalog are as tables of typed columns."""
+"""The views and table functions of a catalog as tables of typed columns."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from .catalog import Catalog
 
-# Of columns that SQLite knows no type of, because an expression makes them. Any other such column may hold
+# Columns whose type SQLite does not know, because an expression makes them. Any other such column may hold
 # anything: it is shown as text, and Spark compares it.
 INTEGERS = frozenset("""
     a alpha_id b base base_tensor bytes checkpoint_id checkpoints content_nbytes contents copies count differences files
