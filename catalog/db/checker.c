@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/page_sums.h"
 #include "catalog/db/statement.h"
 
 static const char find_checks[] =
@@ -129,8 +130,8 @@ enum status checker_look(struct checker *k, int64_t checkpoint, uint32_t first, 
     struct checker_known *known = known_of(k, checkpoint);
     const size_t from = first / CHECK_TENSORS, to = last / CHECK_TENSORS;
     const bool whole = last == TENSOR_ORD_MASK;
-    /* No such table: only earlier programs wrote the catalog. */
-    if ((whole ? known->whole : from == to && is_done(known, from)) ||
+    /* Without such a table only earlier programs wrote the catalog. */
+    if ((whole ? known->whole : from == to && is_done(known, from)) || page_sums_vouch(k->db) ||
         (!k->find && sqlite3_prepare_v2(k->db, find_checks, -1, &k->find, NULL) != SQLITE_OK))
         return err->status;
     sqlite3_bind_int64(k->find, 1, checkpoint);

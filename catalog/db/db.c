@@ -183,8 +183,10 @@ static void create(sqlite3 *db, bool scratch, const struct db_wait *wait, struct
     bool empty = false, locked = false;
     lock_to_create(db, scratch, wait, &locked, err);
     if (locked) {
-        if (look_empty(db, &empty, err) == OK && empty)
+        if (look_empty(db, &empty, err) == OK && empty) {
+            page_sums_begin(db);
             db_fill(db, SCHEMA_FIRST, scratch, err);
+        }
         end(db, err->status, err);
     }
     if (err->status == OK)

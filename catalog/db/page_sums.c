@@ -30,6 +30,7 @@ struct summed {
     uint32_t damaged;   /* a page, from 1 on */
     sqlite3_int64 data; /* PRAGMA data_version when the sums were read: others' commits change it */
     bool known, wal;
+    bool own;      /* each sum is of what a program of ours wrote, not of what was found */
     bool doubtful; /* others may have written since, in WAL mode, without counting */
     bool wrote, saving;
 };
@@ -267,6 +268,12 @@ uint32_t page_sums_damaged(sqlite3 *db, const char **file)
     return 0;
 }
 
+bool page_sums_vouch(sqlite3 *db)
+{
+    const struct summed *f = summed_of(db, "main");
+    return f && f->known && f->own && !f->doubtful;
+}
+
 /* --- the table --------------------------------------------------------------------------- */
 
 static sqlite3_int64 number(sqlite3 *db, const char *before, const char *schema, const char *after)
@@ -297,6 +304,7 @@ static void take_sums(struct summed *f, const uint8_t *at, size_t len)
     f->count = count - 1;
     f->stamp = f->counter;
     f->known = true;
+    f->own = len % SUM_SIZE && at[len - 1];
     f->doubtful = false;
 }
 
@@ -318,15 +326,31 @@ void page_sums_load(sqlite3 *db, const char *schema)
     sqlite3_db_release_memory(db); /* what was read up to now was not checked */
 }
 
-static bool sum_all(struct summed *f, size_t pages)
+void page_sums_begin(sqlite3 *db)
+{
+    struct summed *f = summed_of(db, "main");
+    if (!f)
+        return;
+    f->page = (int)number(db, "PRAGMA", "main", "page_size");
+    f->data = number(db, "PRAGMA", "main", "data_version");
+    f->stamp = f->counter;
+    f->known = f->own = true;
+}
+
+/* Whoever else wrote the file changed at least one page of those that have a sum. */
+static bool sum_all(struct summed *f, sqlite3_int64 pages)
 {
     sqlite3_file *real = real_of(&f->base);
     uint8_t *page = malloc((size_t)f->page);
-    bool fine = page != NULL;
-    for (size_t at = 0; fine && at < pages; at++)
-        fine =
-            real->pMethods->xRead(real, page, f->page, (sqlite3_int64)at * f->page) == SQLITE_OK &&
-            set_sum(f, at, page_sum(at, page, (size_t)f->page));
+    bool fine = page && pages > 0;
+    for (sqlite3_int64 i = 0; fine && i < pages; i++) {
+        const size_t at = (size_t)i;
+        fine = real->pMethods->xRead(real, page, f->page, i * f->page) == SQLITE_OK;
+        const uint32_t sum = fine ? page_sum(at, page, (size_t)f->page) : 0;
+        f->own = f->own && (at >= f->count || !f->sums[at] || f->sums[at] == sum);
+        fine = fine && set_sum(f, at, sum);
+    }
+    f->stamp = f->counter;
     free(page);
     return fine;
 }
@@ -342,11 +366,23 @@ static bool write_row_in_place(sqlite3 *db, const struct summed *f, int len)
         store_u32le(row, f->counter + 1);
         for (size_t i = 0; i < f->count && i + 1 < (size_t)len / SUM_SIZE; i++)
             store_u32le(row + (i + 1) * SUM_SIZE, f->sums[i]);
+        row[len - 1] = f->own;
         fine = sqlite3_blob_write(blob, row, len, 0) == SQLITE_OK;
     }
     fine = sqlite3_blob_close(blob) == SQLITE_OK && fine;
     free(row);
     return fine;
+}
+
+/* In a transaction of its own, after which page 1 has its sum, too. */
+static bool make_room(sqlite3 *db, struct summed *f)
+{
+    static const char sql[] =
+        "INSERT OR REPLACE INTO main._page_sums SELECT 1, zeroblob(4 * (page_count + page_count / 8 + 64) + 1)"
+        " FROM pragma_page_count WHERE NOT EXISTS (SELECT 1 FROM main._page_sums"
+        " WHERE id = 1 AND length(sums) >= 4 * (page_count + 2) AND length(sums) % 4); COMMIT";
+    f->known = f->known || sum_all(f, number(db, "PRAGMA", "main", "page_count"));
+    return f->known && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* The row's own pages have no sums: which ones these are shows when it is written for the first time. */
@@ -355,21 +391,15 @@ static bool write_sums(sqlite3 *db, struct summed *f)
     const sqlite3_int64 pages = number(db, "PRAGMA", "main", "page_count"),
                         len = number(db, "SELECT length(sums) FROM", "main",
                                      "_page_sums WHERE id = 1");
-    if (pages <= 0 || len < (pages + 1) * SUM_SIZE)
-        return false;
-    f->known = f->known || sum_all(f, (size_t)pages);
     f->saving = true;
-    return f->known && write_row_in_place(db, f, (int)len) &&
-           sqlite3_db_cacheflush(db) == SQLITE_OK && write_row_in_place(db, f, (int)len) &&
+    return f->known && pages > 0 && len > (pages + 1) * SUM_SIZE &&
+           write_row_in_place(db, f, (int)len) && sqlite3_db_cacheflush(db) == SQLITE_OK &&
+           write_row_in_place(db, f, (int)len) &&
            sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
 void page_sums_save(sqlite3 *db)
 {
-    static const char make_room[] =
-        "INSERT OR REPLACE INTO main._page_sums SELECT 1, zeroblob(4 * (page_count + page_count / 8 + 64))"
-        " FROM pragma_page_count WHERE NOT EXISTS (SELECT 1 FROM main._page_sums"
-        " WHERE id = 1 AND length(sums) >= 4 * (page_count + 2))";
     struct summed *f = summed_of(db, "main");
     if (!f || f->damaged || !sqlite3_get_autocommit(db) || sqlite3_db_readonly(db, "main") != 0)
         return;
@@ -383,7 +413,9 @@ void page_sums_save(sqlite3 *db)
     f->page = (int)number(db, "PRAGMA", "main", "page_size");
     f->known =
         f->known && (!f->doubtful || number(db, "PRAGMA", "main", "data_version") == f->data);
-    if (sqlite3_exec(db, make_room, NULL, NULL, NULL) == SQLITE_OK &&
-        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && !write_sums(db, f))
+    const bool done =
+        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && make_room(db, f) &&
+        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && write_sums(db, f);
+    if (!done)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 }

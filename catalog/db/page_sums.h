@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "catalog/db/sqlite.h"
@@ -21,9 +22,16 @@ const char *page_sums_vfs(void);
  * on: one that does not hold is SQLITE_CORRUPT. Without sums that hold, nothing is checked. */
 void page_sums_load(sqlite3 *, const char *schema);
 
+/* Sum all pages of a new catalog as they are written. In the transaction that makes it. */
+void page_sums_begin(sqlite3 *);
+
 /* Before a connection is closed: write the sums if pages were written or the sums were void, and nobody else has the
  * catalog open just now. Takes away the connection's authorizer and handlers. */
 void page_sums_save(sqlite3 *);
+
+/* Whether pages of "main" that are read now are checked against sums that were taken of what our programs wrote, so that
+ * a row of a page that holds is what was written. Where all pages were summed anew, damage before that has right sums. */
+bool page_sums_vouch(sqlite3 *);
 
 /* A page that was found damaged, from 1 on, and its file; 0: none. */
 uint32_t page_sums_damaged(sqlite3 *, const char **file);

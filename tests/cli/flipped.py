@@ -105,8 +105,29 @@ def sums_hold(path):
     return struct.unpack_from("<I", sums)[0] == struct.unpack_from(">I", read(path), 24)[0]
 
 
+def vouched(path):
+    """Whether the row says that pages are as the program wrote them."""
+    with sqlite3.connect(path) as db:
+        (vouched,) = db.execute("SELECT length(sums) % 4 AND substr(sums, -1) = x'01' FROM _page_sums").fetchone()
+    db.close()
+    return "vouched for" if vouched else "not vouched for"
+
+
+def flip_before_another(path):
+    """Sums that are taken of a flipped name say nothing of it: those of its layout do."""
+    write("bad.db", read(path).replace(b"model.norm.weight", b"model.norn.weight"))
+    with sqlite3.connect("bad.db") as other:
+        other.execute("CREATE TABLE notes(text)")
+    other.close()
+    run("bad.db", "SELECT 1")
+    status, _, why = run("bad.db", "--readonly", "map", "run", "mine", "llama")
+    return "sums hold," if sums_hold("bad.db") else "sums do not hold,", vouched("bad.db"), status, re.sub(r".*?(the catalog is \S+).*", r"\1", why.strip())
+
+
 def main():
     make()
+    print("imported twice, and written:", vouched("good.db"))
+    print("flipped before another program wrote:", *flip_before_another("good.db"))
     flip_many(random.Random(int(os.environ.get("CKPTDB_SEED", "7"))))
     print("a rule:", flip_rule("good.db"))
     other = sqlite3.connect("good.db")
