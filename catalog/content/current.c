@@ -22,7 +22,7 @@ static bool as_indexed(sqlite3_stmt *s, bool *gone, struct error *why)
     struct file_identity now;
     struct error missing = {.offset = NO_OFFSET};
     const struct stored_file file = {
-        .path = (const char *)sqlite3_column_text(s, 0),
+        .path = db_text(s, 0),
         .present = true,
         .checked = true,
         .identity = db_identity(s, 1),

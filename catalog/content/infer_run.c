@@ -243,7 +243,7 @@ static enum status digest_tensors(void *context, const struct infer_probe *probe
 static bool keep_column(struct arena *arena, sqlite3_stmt *s, int column, const char **out)
 {
     const bool null = sqlite3_column_type(s, column) == SQLITE_NULL;
-    const char *text = (const char *)sqlite3_column_text(s, column);
+    const char *text = db_text(s, column);
     *out = text ? arena_copy(arena, text, strlen(text)) : NULL;
     return null || *out;
 }

@@ -47,7 +47,7 @@ static void compare_hash(struct verifying *v, const struct stored_tensor *t, str
     digest_print(&hash, text);
     sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
     const bool known = db_row(s, "hashes", err);
-    const char *then = known ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    const char *then = known ? db_text(s, 0) : NULL;
     if (known && !then)
         error_memory(err);
     if (then && strcmp(then, text) != 0) {

@@ -69,7 +69,7 @@ static int64_t sum_of_names(sqlite3 *db, int64_t layout, struct error *err)
         db_query(db, err, "SELECT name FROM _layout_tensors" OF_LAYOUT, "i", layout);
     uint64_t sum = 0;
     while (db_row(row, NULL, err)) {
-        const char *name = (const char *)sqlite3_column_text(row, 0);
+        const char *name = db_text(row, 0);
         if (name)
             sum += fields_sum(name, (size_t)sqlite3_column_bytes(row, 0));
         else

@@ -86,7 +86,7 @@ struct search {
 
 static void find_take_row(struct search *s, sqlite3_stmt *row, int64_t *step)
 {
-    const char *run = (const char *)sqlite3_column_text(row, 2);
+    const char *run = db_text(row, 2);
     const int64_t now = sqlite3_column_int64(row, 3);
     if (s->count < s->room)
         s->ids[s->count] = sqlite3_column_int64(row, 0);
@@ -280,8 +280,7 @@ static bool search_refused(struct search *s, const char *path)
     sqlite3_stmt *passed = path ? db_query(s->db, s->err, passed_at, "s", path) : NULL;
     if (row && db_row(row, NULL, s->err))
         error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "%s is no checkpoint; import said: %s: %s",
-                  s->name, (const char *)sqlite3_column_text(row, 0),
-                  (const char *)sqlite3_column_text(row, 1));
+                  s->name, db_text(row, 0), db_text(row, 1));
     else if (passed && s->err->status == OK && db_row(passed, NULL, s->err))
         error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
                   "%s holds no tensors: import passed it over", s->name);
@@ -343,13 +342,13 @@ enum status find_one(sqlite3 *db, const char *name, int64_t *id, struct text *wh
         sqlite3_reset(row);
         db_bind(row, "i", ids[i]);
         if (db_row(row, NULL, &later))
-            text_addf(why, "%s%s", i ? ", " : ": ", (const char *)sqlite3_column_text(row, 0));
+            text_addf(why, "%s%s", i ? ", " : ": ", db_text(row, 0));
     }
     if (count > FIND_CANDIDATES)
         text_addf(why, " and %zu more", count - FIND_CANDIDATES);
     while (row && !count && err->status == ERR_MISSING && db_row(row, NULL, &later)) {
-        const char *label = (const char *)sqlite3_column_text(row, 0);
-        const char *path = (const char *)sqlite3_column_text(row, 1);
+        const char *label = db_text(row, 0);
+        const char *path = db_text(row, 1);
         const char *slash = path && !strchr(name, '/') ? strrchr(path, '/') : NULL;
         if (label && path) {
             nearest_offer(&near, label, label);

@@ -107,8 +107,7 @@ void schema_check(sqlite3 *db, const char *schema, enum schema_use use, bool *di
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
         db_error(db, NULL, err);
     while (db_row(s, NULL, err))
-        compare_object(&c, (const char *)sqlite3_column_text(s, 0),
-                       (const char *)sqlite3_column_text(s, 1));
+        compare_object(&c, db_text(s, 0), db_text(s, 1));
     sqlite3_finalize(s);
     *differs = false;
     for (size_t i = 0; i < c.count && err->status == OK; i++) {

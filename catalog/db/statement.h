@@ -41,6 +41,12 @@ enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *
 /* Step to the next row. False: at the end, or *err says why it failed (also before); check which. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
+/* A column's text; NULL if it is SQL's NULL. */
+static inline const char *db_text(sqlite3_stmt *s, int column)
+{
+    return (const char *)sqlite3_column_text(s, column);
+}
+
 /* Prepare and bind values. Their `types`: 's' const char *, 't' struct bytes (a text), 'i' int64_t,
  * 'p' const int64_t *, 'd' double (NaN is SQL's NULL), 'v' const sqlite3_value *, 'b' struct bytes (a
  * blob), 'f' const struct file_identity * (four values, as db_identity() reads them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before.

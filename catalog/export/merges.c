@@ -17,7 +17,7 @@ enum { TENSOR_ID, NAME, STEPS, STATUS, OWN, ADAPTER, CHOSEN };
 
 static const char *column(sqlite3_stmt *s, int i)
 {
-    const char *text = (const char *)sqlite3_column_text(s, i);
+    const char *text = db_text(s, i);
     return text ? text : "";
 }
 

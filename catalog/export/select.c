@@ -153,8 +153,7 @@ static struct kind kind_of(sqlite3 *db, const char *map, struct error *err)
                               " FROM ruleset WHERE name = ?1";
     struct kind kind = {0};
     sqlite3_stmt *s = db_query(db, err, sql, "s", map);
-    const char *dialect =
-        s && db_row(s, "rule sets", err) ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    const char *dialect = s && db_row(s, "rule sets", err) ? db_text(s, 0) : NULL;
     const struct dialect *known = dialect ? dialect_find(dialect) : NULL;
     if (known)
         kind = (struct kind){known->view == MAP_ASSIGNMENT, known->view == MAP_CONVERSION,
@@ -218,7 +217,7 @@ static sqlite3_stmt *prepare_selection(sqlite3 *db, const struct selection *want
 /* A column's text, or NULL. A name that contains a NUL byte counts as NULL. */
 static const char *column_name(sqlite3_stmt *s, int column)
 {
-    const char *text = column < 0 ? NULL : (const char *)sqlite3_column_text(s, column);
+    const char *text = column < 0 ? NULL : db_text(s, column);
     if (text && strlen(text) != (size_t)sqlite3_column_bytes(s, column))
         return NULL;
     return text;
@@ -401,7 +400,7 @@ void selection_provenance(sqlite3 *db, const struct selection *want, const struc
     struct text sources = {0};
     sqlite3_stmt *s = p->joined ? NULL : db_query(db, err, own_hash, "i", want->checkpoint);
     if (s && db_row(s, "hashes", err))
-        metadata_add(out, "ckptdb_hash", (const char *)sqlite3_column_text(s, 0), METADATA_TEXT);
+        metadata_add(out, "ckptdb_hash", db_text(s, 0), METADATA_TEXT);
     sqlite3_finalize(s);
     if (want->map)
         metadata_add(out, "ckptdb_map", want->map, METADATA_TEXT);
@@ -469,7 +468,7 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
         s = db_query(db, err, sql, "ssiii", path, real, (int64_t)st.st_ino, (int64_t)st.st_dev,
                      (int64_t)S_ISDIR(st.st_mode));
     while (s && !ours && db_row(s, "files of checkpoints", err)) {
-        const char *checkpoint = (const char *)sqlite3_column_text(s, 0);
+        const char *checkpoint = db_text(s, 0);
         ours = checkpoint && strmap_get(&p->checkpoint_index, checkpoint, strlen(checkpoint));
     }
     if (ours)

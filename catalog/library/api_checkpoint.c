@@ -105,7 +105,7 @@ static const struct ckptdb_kind *new_kind(sqlite3_stmt *row, struct arena *arena
 {
     struct kind *made = arena_alloc(arena, sizeof(*made));
     struct ckptdb_kind *k = &made->is;
-    const char *dtype = library_text(row, DTYPE), *shape = library_text(row, SHAPE);
+    const char *dtype = db_text(row, DTYPE), *shape = db_text(row, SHAPE);
     uint64_t *dimensions = NULL;
     if (!made)
         return list_scratch();
@@ -193,7 +193,7 @@ static void take_files(struct looking *l, sqlite3 *db, struct error *err)
     sqlite3_stmt *row = db_query(db, err, find_files, "ii", l->id, last);
     while (db_row(row, NULL, err)) {
         struct held_file *f = PUSH(&c->arena, c->files, c->file_count, space);
-        const char *path = library_text(row, 1);
+        const char *path = db_text(row, 1);
         f->position = (uint32_t)sqlite3_column_int64(row, 0);
         f->is.path = arena_copy(&c->arena, path ? path : "", path ? strlen(path) : 0);
         f->is.present = f->is.checked = sqlite3_column_type(row, 2) != SQLITE_NULL;
@@ -221,7 +221,7 @@ static void look_at_checkpoint(struct looking *l, sqlite3 *db, struct error *err
     struct arena *arena = &l->of->arena;
     sqlite3_stmt *row = db_query(db, err, find_checkpoint, "i", l->id);
     if (db_row(row, NULL, err)) {
-        l->of->path = arena_copy(arena, library_text(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+        l->of->path = arena_copy(arena, db_text(row, 0), (size_t)sqlite3_column_bytes(row, 0));
         l->placed = sqlite3_column_int(row, 1) != 0;
         l->layout = sqlite3_column_int64(row, 2);
         l->room = (size_t)sqlite3_column_int64(row, 3);

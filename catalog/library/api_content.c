@@ -89,7 +89,7 @@ static void say_trouble(struct working *w, int64_t checkpoint)
     if (!w->causes.count)
         return;
     sqlite3_stmt *row = db_query(w->catalog->db, &ignored, sql, "i", checkpoint);
-    const char *name = db_row(row, NULL, &ignored) ? library_text(row, 0) : "";
+    const char *name = db_row(row, NULL, &ignored) ? db_text(row, 0) : "";
     refusals_print(&w->causes, &lines);
     for (char *at = text_str(&lines) ? lines.at : NULL, *end; at && (end = strchr(at, '\n'));
          at = end + 1) {
@@ -155,7 +155,7 @@ static void ask_ahead(const struct content_work *work, enum overlay_results kind
         measuring.measured = &bytes;
         sqlite3_stmt *s = db_query_to(work->db, err, DB_READING, sql, "i", o->checkpoints[i]);
         for (bool measured = false; db_row(s, DB_READING, err); measured = true) {
-            const char *path = library_text(s, 0);
+            const char *path = db_text(s, 0);
             if (path_is_local(path))
                 break;
             if (!measured)

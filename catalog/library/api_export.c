@@ -168,9 +168,9 @@ static void library_export_check_whole(struct exporting *x, int64_t checkpoint)
         return;
     row = db_query(c->db, x->err, sql, "i", checkpoint);
     if (db_row(row, NULL, x->err)) {
-        const char *why = library_text(row, 2);
+        const char *why = db_text(row, 2);
         char line[SAID_BYTES];
-        snprintf(line, sizeof(line), "%s is %s: %s", library_text(row, 0), library_text(row, 1),
+        snprintf(line, sizeof(line), "%s is %s: %s", db_text(row, 0), db_text(row, 1),
                  why ? why : "see the view `issue`");
         library_say(c, "%s", line);
         refuse_for(x, line, "; --partial exports what is there");
@@ -233,8 +233,8 @@ static void say_other_base(const struct exporting *x, int64_t adapter)
     sqlite3_stmt *row =
         db_query(x->catalog->db, x->err, sql, "ii", adapter, x->options->checkpoint);
     if (row && db_row(row, "adapters", x->err))
-        library_say(x->catalog, "%s is an adapter of %s, by what it states", library_text(row, 0),
-                    library_text(row, 1));
+        library_say(x->catalog, "%s is an adapter of %s, by what it states", db_text(row, 0),
+                    db_text(row, 1));
     sqlite3_finalize(row);
 }
 
@@ -445,7 +445,7 @@ static void spare(struct exporting *x)
     for (size_t i = 0; i < x->options->spared_count && x->err->status == OK; i++) {
         sqlite3_stmt *row = db_query(x->catalog->db, x->err, sql, "i", x->options->spared[i]);
         if (row && db_row(row, "checkpoints", x->err))
-            export_plan_reads(&x->plan, library_text(row, 0), x->err);
+            export_plan_reads(&x->plan, db_text(row, 0), x->err);
         sqlite3_finalize(row);
     }
 }

@@ -14,7 +14,7 @@ static void refuse_key(const ckptdb *c, const char *map, const char *key, struct
         "SELECT group_concat(key, ', ') FROM ruleset, json_each(options, '$.settings')"
         " WHERE name = ?1";
     sqlite3_stmt *row = db_query(c->db, err, sql, "s", map);
-    const char *has = db_row(row, NULL, err) ? library_text(row, 0) : NULL;
+    const char *has = db_row(row, NULL, err) ? db_text(row, 0) : NULL;
     if (!map)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no map has such a setting", key);
     else
@@ -59,7 +59,7 @@ static bool is_same(sqlite3_stmt *row)
     struct error ignored = {.offset = NO_OFFSET};
     struct file_identity now;
     const struct file_identity then = db_identity(row, 1);
-    const char *path = library_text(row, 0);
+    const char *path = db_text(row, 0);
     return !path || (file_identify(path, &now, &ignored) == OK && file_same(&now, &then));
 }
 
@@ -78,7 +78,7 @@ enum ckptdb_status ckptdb_map_current(ckptdb *c, const char *map, int64_t checkp
             error_set(&err, ERR_CHANGED, NULL, NO_OFFSET,
                       "%s changed since it was indexed, and '%s' takes numbers from it: import "
                       "it again",
-                      library_text(row, 0), map);
+                      db_text(row, 0), map);
             break;
         }
     sqlite3_finalize(row);

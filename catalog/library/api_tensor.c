@@ -18,12 +18,12 @@ static bool take_info(sqlite3_stmt *row, struct arena *arena, struct ckptdb_tens
 {
     uint64_t *shape = NULL;
     unsigned rank = 0;
-    const char *dtype = library_text(row, 2), *json = library_text(row, 3);
+    const char *dtype = db_text(row, 2), *json = db_text(row, 3);
     if (json && !shape_parse(json, arena, &shape, &rank))
         return false;
     *out = (struct ckptdb_tensor_info){
         .id = sqlite3_column_int64(row, 0),
-        .name = library_text(row, 1),
+        .name = db_text(row, 1),
         .dtype = dtype ? dtype : "?", /* as ckptdb_tensor_open() names an unknown one */
         .rank = rank,
         .shape = shape,
@@ -139,15 +139,15 @@ static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
 static void open_row(ckptdb *c, sqlite3_stmt *row, const char *name, ckptdb_tensor **out,
                      struct error *err)
 {
-    const char *status = library_text(row, 3), *why = library_text(row, 4);
+    const char *status = db_text(row, 3), *why = db_text(row, 4);
     if (sqlite3_column_type(row, 0) != SQLITE_INTEGER || !status || strcmp(status, "ok") != 0) {
         error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s: %s", name,
                   why ? why : "an empty leaf, and no tensor");
         return;
     }
-    open_tensor(c, sqlite3_column_int64(row, 0), library_text(row, 1), out, err);
+    open_tensor(c, sqlite3_column_int64(row, 0), db_text(row, 1), out, err);
     if (*out)
-        take_cast(*out, library_text(row, 2), err);
+        take_cast(*out, db_text(row, 2), err);
 }
 
 enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map, int64_t checkpoint,
@@ -199,12 +199,12 @@ enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *c, const struct ckptdb_nam
                   new_name);
     else if (sqlite3_column_int64(row, 3) > 1)
         error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "%lld tensors get the new name %s: %s, %s%s",
-                  (long long)sqlite3_column_int64(row, 3), new_name, library_text(row, 4),
-                  library_text(row, 5), sqlite3_column_int64(row, 3) > 2 ? ", ..." : "");
+                  (long long)sqlite3_column_int64(row, 3), new_name, db_text(row, 4),
+                  db_text(row, 5), sqlite3_column_int64(row, 3) > 2 ? ", ..." : "");
     else
-        open_tensor(c, sqlite3_column_int64(row, 0), library_text(row, 1), out, &err);
+        open_tensor(c, sqlite3_column_int64(row, 0), db_text(row, 1), out, &err);
     if (*out)
-        take_cast(*out, library_text(row, 2), &err);
+        take_cast(*out, db_text(row, 2), &err);
     sqlite3_finalize(row);
     if (err.status != OK && *out) {
         ckptdb_tensor_close(*out);

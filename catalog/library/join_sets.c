@@ -91,7 +91,7 @@ static void join_kind(const ckptdb *c, const struct set_kind *k, const char *pat
     bool first = true;
     sqlite3_stmt *names = db_query(c->db, err, k->names, "");
     while (db_row(names, NULL, err)) {
-        const char *name = library_text(names, 0);
+        const char *name = db_text(names, 0);
         const enum held held = is_held(c, k, name, name, err);
         if (held == HELD_NOT) {
             put_set(c, k, name, name, err);
@@ -120,10 +120,10 @@ static void join_classes(const ckptdb *c, const char *path, struct text *differ,
         "");
     while (db_row(row, NULL, err)) {
         if (keep_both)
-            library_say(c, "known_class: %s stays %s here; %s says %s", library_text(row, 0),
-                        library_text(row, 2), path, library_text(row, 1));
+            library_say(c, "known_class: %s stays %s here; %s says %s", db_text(row, 0),
+                        db_text(row, 2), path, db_text(row, 1));
         else
-            list_name(differ, "known classes", library_text(row, 0), first);
+            list_name(differ, "known classes", db_text(row, 0), first);
         first = false;
     }
     sqlite3_finalize(row);

@@ -233,7 +233,7 @@ static bool is_as_it_was(const char *path, const struct stat *was)
 static bool is_sound(sqlite3 *db, const char *path, const char *check, struct error *err)
 {
     sqlite3_stmt *row = db_query(db, err, check, "");
-    const char *said = db_row(row, DB_READING, err) ? library_text(row, 0) : NULL;
+    const char *said = db_row(row, DB_READING, err) ? db_text(row, 0) : NULL;
     const bool sound = err->status == OK && said && strcmp(said, "ok") == 0;
     if (err->status == OK && !sound)
         error_set(err, ERR_CORRUPT, path, NO_OFFSET,

@@ -260,8 +260,3 @@ enum status library_known(const ckptdb *c, const int64_t *checkpoints, size_t co
     sqlite3_finalize(row);
     return err->status;
 }
-
-const char *library_text(sqlite3_stmt *stmt, int column)
-{
-    return (const char *)sqlite3_column_text(stmt, column);
-}

@@ -58,9 +58,6 @@ enum status library_begin_results(const ckptdb *, enum overlay_results,
                                   const struct ckptdb_content_options *, struct error *err);
 void library_end_results(const ckptdb *, int changes);
 
-/* A column's text; NULL if it is SQL NULL. */
-const char *library_text(sqlite3_stmt *, int column);
-
 /* Find everything about a tensor, or about what a recipe makes (NULL: none); `out` lives in `arena`.
  * ERR_MISSING if there is no such tensor. */
 enum status library_tensor(ckptdb *, int64_t id, const char *recipe, struct arena *arena,

@@ -15,7 +15,7 @@ char *library_dialect(const ckptdb *c, const char *map, struct error *err)
         db_query(c->db, err, "SELECT dialect FROM ruleset WHERE name = ?1", "s", map);
     char *dialect = NULL;
     if (db_row(row, NULL, err)) {
-        dialect = sqlite3_mprintf("%s", library_text(row, 0));
+        dialect = sqlite3_mprintf("%s", db_text(row, 0));
         if (!dialect)
             error_memory(err);
     } else {
@@ -68,12 +68,12 @@ enum ckptdb_status ckptdb_map(ckptdb *c, const struct ckptdb_map_options *given,
     bool more = true;
     while (more && db_row(row, NULL, &err)) {
         const struct ckptdb_mapped mapped = {
-            .old_name = library_text(row, 0),
-            .new_name = library_text(row, 1),
-            .status = library_text(row, 2),
-            .dtype = library_text(row, 3),
-            .shape = library_text(row, 4),
-            .error = library_text(row, 5),
+            .old_name = db_text(row, 0),
+            .new_name = db_text(row, 1),
+            .status = db_text(row, 2),
+            .dtype = db_text(row, 3),
+            .shape = db_text(row, 4),
+            .error = db_text(row, 5),
         };
         more = o.each(o.context, &mapped);
     }

@@ -85,7 +85,7 @@ static void check_taken(const ckptdb *c, const char *old, const char *new, struc
     if (db_row(taken, NULL, err))
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "cannot move %s to %s: %s is in the catalog already; forget one of the two first",
-                  old, new, library_text(taken, 0));
+                  old, new, db_text(taken, 0));
     sqlite3_finalize(taken);
     text_release(&sql);
 }
@@ -109,7 +109,7 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
 {
     struct error ignored = {.offset = NO_OFFSET};
     struct file_identity now;
-    if (file_identify(library_text(row, 1), &now, &ignored) != OK ||
+    if (file_identify(db_text(row, 1), &now, &ignored) != OK ||
         now.size != (uint64_t)sqlite3_column_int64(row, 2) ||
         now.mtime_ns != sqlite3_column_int64(row, 3))
         return;

@@ -85,7 +85,7 @@ static int select_count(struct map_cursor *c)
 {
     c->counts.rows = 0;
     while (sqlite3_step(c->select) == SQLITE_ROW) {
-        const char *status = (const char *)sqlite3_column_text(c->select, 0);
+        const char *status = db_text(c->select, 0);
         for (int i = RULE_UNMATCHED; status && i <= RULE_ERROR; i++)
             if (strcmp(status, map_status(i)) == 0)
                 map_counts_add_rows(&c->counts, map_status(i), 1);
@@ -528,7 +528,7 @@ static bool names_set(const struct map_cursor *c)
         if (sql)
             sqlite3_prepare_v2(db, sql, -1, &plan, NULL);
         while (!outer && plan && sqlite3_step(plan) == SQLITE_ROW) {
-            const char *line = (const char *)sqlite3_column_text(plan, 3);
+            const char *line = db_text(plan, 3);
             outer = line && strstr(line, "CORRELATED ");
         }
         sqlite3_finalize(plan);
@@ -545,7 +545,7 @@ static int refuse_name(struct map_cursor *c)
     sqlite3_stmt *s = NULL;
     sqlite3_prepare_v2(t->statements.db, "SELECT name FROM main.ruleset", -1, &s, NULL);
     while (s && sqlite3_step(s) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(s, 0);
+        const char *name = db_text(s, 0);
         if (name)
             nearest_offer(&near, name, name);
     }

@@ -32,11 +32,6 @@ enum {
     KIND
 };
 
-static const char *map_load_column(sqlite3_stmt *s, int i)
-{
-    return (const char *)sqlite3_column_text(s, i);
-}
-
 static struct map_text copy_text(struct map_task *t, const char *text, size_t len)
 {
     struct map_text kept = {arena_copy(&t->arena, text, len), len};
@@ -46,7 +41,7 @@ static struct map_text copy_text(struct map_task *t, const char *text, size_t le
 
 static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
 {
-    const char *text = map_load_column(s, i);
+    const char *text = db_text(s, i);
     return text ? copy_text(t, text, (size_t)sqlite3_column_bytes(s, i)) : (struct map_text){0};
 }
 
@@ -108,7 +103,7 @@ static enum map_kind map_load_kind_of(sqlite3_stmt *s)
 {
     if (sqlite3_column_int64(s, PLACE) >> TENSOR_ORD_BITS & 1)
         return MAP_TENSOR;
-    const char *kind = map_load_column(s, KIND);
+    const char *kind = db_text(s, KIND);
     return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
 }
 
@@ -136,17 +131,17 @@ static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
     size_t len = (size_t)sqlite3_column_bytes(s, NAME);
     const char *name = sqlite3_column_blob(s, NAME);
     if (!len)
-        name = map_load_column(s, NAME);
+        name = db_text(s, NAME);
     if (!name)
         return false;
     if (how->wants & MAP_WANTS_NAMES)
         leaf->name = copy_text(l->task, name, len);
     if (values) {
-        const char *dtype = map_load_column(s, DTYPE);
+        const char *dtype = db_text(s, DTYPE);
         if (!dtype || !l->dtype || strcmp(dtype, l->dtype) != 0)
             l->dtype = intern(l, dtype);
         leaf->dtype = l->dtype;
-        leaf->shape = intern(l, map_load_column(s, SHAPE));
+        leaf->shape = intern(l, db_text(s, SHAPE));
     }
     l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
     return !how->rules || match_leaf(l, leaf, name, len);
@@ -280,12 +275,12 @@ static void add_translated(struct loading *l, sqlite3_stmt *s)
         return;
     *leaf = (struct map_leaf){.name = copy(t, s, 1), .place = sqlite3_column_int64(s, 0)};
     leaf->kind = leaf->place >> TENSOR_ORD_BITS & 1 ? MAP_TENSOR : MAP_NULL;
-    leaf->dtype = intern(l, map_load_column(s, 3));
-    leaf->shape = intern(l, map_load_column(s, 4));
+    leaf->dtype = intern(l, db_text(s, 3));
+    leaf->shape = intern(l, db_text(s, 4));
     map_take(row, leaf);
     row->old_name = leaf->name;
     row->new_name = copy(t, s, 2);
-    row->ops = intern(l, map_load_column(s, 5));
+    row->ops = intern(l, db_text(s, 5));
     row->rule = meets ? sqlite3_column_int64(s, 6) : NO_RULE;
     row->error = copy(t, s, 7);
     row->status = map_status(raises             ? RULE_ERROR
@@ -401,7 +396,7 @@ int map_load_set(struct map_statements *m, const char *ruleset, struct map_task 
     if (rc != SQLITE_OK)
         return rc;
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        *out = dialect_find(map_load_column(s, 0) ? map_load_column(s, 0) : "");
+        *out = dialect_find(db_text(s, 0) ? db_text(s, 0) : "");
         t->options = copy(t, s, 1).at;
     }
     rc = map_load_finish(s, !t->failed, rc);
@@ -418,8 +413,8 @@ int map_load_bound(struct map_statements *m, const char *ruleset, sqlite3_int64 
     if (rc != SQLITE_OK)
         return rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW)
-        if (map_load_column(s, 0))
-            *out = strdup(map_load_column(s, 0));
+        if (db_text(s, 0))
+            *out = strdup(db_text(s, 0));
     return map_load_finish(s, *out || rc != SQLITE_DONE, rc);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "catalog/db/statement.h"
 #include "catalog/maps/map/setting.h"
 #include "catalog/sql/rules_store.h"
 
@@ -20,7 +21,7 @@ bool rule_load_rows(sqlite3 *db, const char *bound, struct text *out)
         sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     while (name && s && (rc = sqlite3_step(s)) == SQLITE_ROW)
         for (int i = 0; i < 5; i++) {
-            const char *text = (const char *)sqlite3_column_text(s, i);
+            const char *text = db_text(s, i);
             int len = sqlite3_column_bytes(s, i);
             text_addf(out, "%d:", text ? len : -1);
             text_add(out, text ? text : "", (size_t)len);

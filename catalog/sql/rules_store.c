@@ -6,16 +6,11 @@
 #include "catalog/db/db.h"
 #include "catalog/db/schema.h"
 
-static const char *rules_store_column(sqlite3_stmt *s, int i)
-{
-    return (const char *)sqlite3_column_text(s, i);
-}
-
 /* Copy a text to the set's arena; *nul is set if it contains a NUL. */
 static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int i, bool *nul,
                                       struct error *err)
 {
-    const char *text = rules_store_column(s, i);
+    const char *text = db_text(s, i);
     size_t len = (size_t)sqlite3_column_bytes(s, i);
     const char *copy = text ? arena_copy(set->arena, text, len) : NULL;
     *nul = *nul || (text && strlen(text) != len);
@@ -29,7 +24,7 @@ static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int 
 static const char *rules_store_spelt(struct ruleset *set, sqlite3_stmt *s, int i, bool template,
                                      struct error *err)
 {
-    const char *from = rules_store_column(s, i);
+    const char *from = db_text(s, i);
     size_t len = (size_t)sqlite3_column_bytes(s, i);
     struct text spelt = {0};
     bool escaped = false;
@@ -150,7 +145,7 @@ static const char *rules_store_choose(sqlite3 *db, const char *path, const char 
     sqlite3_stmt *s = db_query_to(db, err, "rule sets", sql, "s", name);
     const char *chosen = NULL;
     if (db_row(s, "rule sets", err)) {
-        const char *found = rules_store_column(s, 0), *all = rules_store_column(s, 1);
+        const char *found = db_text(s, 0), *all = db_text(s, 1);
         if (found && !(chosen = arena_copy(arena, found, strlen(found))))
             error_memory(err);
         else if (!found && all)

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "catalog/data/model/tensor.h"
+#include "catalog/db/statement.h"
 #include "catalog/sql/tensor_cursor.h"
 #include "catalog/sql/vtab.h"
 
@@ -36,7 +37,7 @@ void tensor_leave(struct tensor_cursor *c)
 
 static int copy_cell(struct arena *a, sqlite3_stmt *s, int column, struct cell *out)
 {
-    const char *text = (const char *)sqlite3_column_text(s, column);
+    const char *text = db_text(s, column);
     const size_t len = (size_t)sqlite3_column_bytes(s, column);
     *out = (struct cell){text ? arena_copy(a, text, len) : NULL, len};
     return text && !out->at ? SQLITE_NOMEM : SQLITE_OK;

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "catalog/db/statement.h"
 #include "catalog/sql/tensor_cursor.h"
 
 #define FILED_BYTES ((size_t)64 << 20)
@@ -69,7 +70,7 @@ static uint32_t first_filed(const struct filed *f, int64_t position)
 int tensor_take_file(struct tensor_cursor *c)
 {
     c->file.position = sqlite3_column_int64(c->stream, 4);
-    c->file.path.at = (const char *)sqlite3_column_text(c->stream, 5);
+    c->file.path.at = db_text(c->stream, 5);
     c->file.path.len = (size_t)sqlite3_column_bytes(c->stream, 5);
     return c->file.path.at ? SQLITE_OK : SQLITE_NOMEM;
 }

@@ -177,12 +177,6 @@ static void map_vt_give(sqlite3_context *context, struct map_text text)
         sqlite3_result_text64(context, text.at, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-static void give_string(sqlite3_context *context, const char *text)
-{
-    if (text)
-        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-}
-
 static void give_ord(sqlite3_context *context, const struct map_cursor *c,
                      const struct map_row *row)
 {
@@ -199,14 +193,14 @@ static void give_text_column(sqlite3_context *context, const struct map_row *row
     case COLUMN_NAME:
     case COLUMN_NEW_NAME: map_vt_give(context, row->new_name); break;
     case COLUMN_OLD_NAME: map_vt_give(context, row->old_name); break;
-    case COLUMN_ORIGIN: give_string(context, row->origin); break;
-    case COLUMN_DTYPE: give_string(context, row->dtype); break;
-    case COLUMN_SHAPE: give_string(context, row->shape); break;
-    case COLUMN_OPS: give_string(context, row->ops); break;
-    case COLUMN_RECIPE: give_string(context, row->recipe); break;
+    case COLUMN_ORIGIN: sql_result_string(context, row->origin); break;
+    case COLUMN_DTYPE: sql_result_string(context, row->dtype); break;
+    case COLUMN_SHAPE: sql_result_string(context, row->shape); break;
+    case COLUMN_OPS: sql_result_string(context, row->ops); break;
+    case COLUMN_RECIPE: sql_result_string(context, row->recipe); break;
     case COLUMN_STATUS: sqlite3_result_text(context, row->status, -1, SQLITE_STATIC); break;
     case COLUMN_ERROR: map_vt_give(context, row->error); break;
-    case COLUMN_NOTE: give_string(context, row->note); break;
+    case COLUMN_NOTE: sql_result_string(context, row->note); break;
     default: break;
     }
 }

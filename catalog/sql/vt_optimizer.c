@@ -75,7 +75,7 @@ struct question_cursor {
 /* A column's text; NULL if that is NULL, or after a failure. */
 static const char *text_in(struct arena *arena, sqlite3_stmt *s, int column)
 {
-    const char *text = (const char *)sqlite3_column_text(s, column);
+    const char *text = db_text(s, column);
     return text || sqlite3_column_type(s, column) == SQLITE_NULL ? text : arena_fail(arena);
 }
 

@@ -61,7 +61,7 @@ static bool is_refused(struct issues *all, const struct ckptdb_issue *i)
 
 static const char *text_or_none(sqlite3_stmt *row, int column)
 {
-    const char *text = library_text(row, column);
+    const char *text = db_text(row, column);
     return text ? text : "";
 }
 
@@ -73,7 +73,7 @@ static void give_issue(struct issues *all, sqlite3_stmt *row)
         .path = text_or_none(row, 1),
         .offset = placed ? sqlite3_column_int64(row, 2) : -1,
         .message = text_or_none(row, 3),
-        .checkpoint = library_text(row, 4),
+        .checkpoint = db_text(row, 4),
         .code = text_or_none(row, 5),
     };
     all->count++;
@@ -93,8 +93,7 @@ static void give_issues(const ckptdb *c, const struct walk *walk, struct issues 
     if (!beside)
         error_memory(err);
     while (db_row(row, NULL, err))
-        if (asked_for(walk, beside, library_text(row, 1)) ||
-            asked_for(walk, beside, library_text(row, 4)))
+        if (asked_for(walk, beside, db_text(row, 1)) || asked_for(walk, beside, db_text(row, 4)))
             give_issue(all, row);
     sqlite3_finalize(row);
     text_release(&all->before);

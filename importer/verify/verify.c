@@ -196,11 +196,10 @@ static void keep_results(struct verifier *v)
 static void add_checkpoint(struct verifier *v, sqlite3_stmt *s)
 {
     struct verified *c = &v->list[v->count];
-    const char *path = (const char *)sqlite3_column_text(s, 1);
-    const char *format = (const char *)sqlite3_column_text(s, 2);
-    const char *primary =
-        sqlite3_column_type(s, 3) == SQLITE_NULL ? path : (const char *)sqlite3_column_text(s, 3);
-    const char *stamp = (const char *)sqlite3_column_text(s, 5);
+    const char *path = db_text(s, 1);
+    const char *format = db_text(s, 2);
+    const char *primary = sqlite3_column_type(s, 3) == SQLITE_NULL ? path : db_text(s, 3);
+    const char *stamp = db_text(s, 5);
     if (!path || !format || !primary || !stamp) {
         error_memory(v->err);
         return;

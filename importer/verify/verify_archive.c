@@ -62,8 +62,7 @@ static enum status take_member(void *context, uint64_t number, void *thing, stru
     error_prefix(what, member);
     db_bind(a->inside, "isii", a->checkpoint->fresh, a->path, m->data, m->data + m->stored);
     const bool tensor = sqlite3_step(a->inside) == SQLITE_ROW;
-    verify_found(a->verifier, a->checkpoint->id,
-                 tensor ? (const char *)sqlite3_column_text(a->inside, 0) : NULL, what);
+    verify_found(a->verifier, a->checkpoint->id, tensor ? db_text(a->inside, 0) : NULL, what);
     sqlite3_reset(a->inside);
     return err->status;
 }
@@ -143,10 +142,8 @@ void verify_archives(struct verifier *v, const struct verified *c, const struct 
     sqlite3_stmt *s = db_query(v->fresh, v->err, files_sql, "i", c->fresh);
     sqlite3_stmt *inside = db_query(v->fresh, v->err, inside_sql, "");
     while (db_row(s, "cannot list the files", v->err)) {
-        struct archive a = {.verifier = v,
-                            .checkpoint = c,
-                            .path = (const char *)sqlite3_column_text(s, 0),
-                            .inside = inside};
+        struct archive a = {
+            .verifier = v, .checkpoint = c, .path = db_text(s, 0), .inside = inside};
         check_file(&a, covered);
     }
     sqlite3_finalize(s);

@@ -10,7 +10,7 @@
 /* Report how a file differs from the one that was indexed. */
 static void compare_file(struct verifier *v, struct verified *c, sqlite3_stmt *s)
 {
-    const char *path = (const char *)sqlite3_column_text(s, 0);
+    const char *path = db_text(s, 0);
     struct error what = {.offset = NO_OFFSET};
     struct file_identity now;
     const struct file_identity then = db_identity(s, 1);

@@ -421,12 +421,12 @@ static void take_model(struct gguf_facts *f, const struct export_subject *subjec
     sqlite3_stmt *row = gguf_model(subject, f->arena, f->err);
     while (row && db_row(row, DB_READING, f->err)) {
         struct kind kind;
-        const char *key = (const char *)sqlite3_column_text(row, 0);
-        const char *type = (const char *)sqlite3_column_text(row, 1);
+        const char *key = db_text(row, 0);
+        const char *type = db_text(row, 1);
         if (!key || !type || !kind_called(type, strlen(type), &kind))
             continue;
         const bool bytes = kind.array && kind.type == GGUF_U8;
-        const char *value = bytes ? NULL : (const char *)sqlite3_column_text(row, 2);
+        const char *value = bytes ? NULL : db_text(row, 2);
         const bool stated = bytes                                    ? state_bytes(f, key, row, 2)
                             : value && strcmp(key, TENSOR_ROPE) != 0 ? state(f, key, kind, value)
                                                                      : value && make_rope(f, value);
@@ -448,7 +448,7 @@ static void take_source(struct gguf_facts *f, sqlite3 *db, int64_t checkpoint)
     struct file_identity now;
     sqlite3_stmt *row = db_query(db, f->err, sql, "i", checkpoint);
     const bool found = row && db_row(row, DB_READING, f->err);
-    const char *path = found ? (const char *)sqlite3_column_text(row, 0) : NULL;
+    const char *path = found ? db_text(row, 0) : NULL;
     const struct file_identity then = found ? db_identity(row, 1) : (struct file_identity){0};
     if (path && source_open_file(path, SOURCE_HEADERS, &s, &now, f->err) == OK) {
         if (file_same(&then, &now))

@@ -169,7 +169,7 @@ sqlite3_stmt *gguf_model(const struct export_subject *subject, struct arena *are
     const char *path = NULL;
     if (row && db_row(row, DB_READING, err) && sqlite3_column_text(row, 0)) {
         path = arena_copy(arena, sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-        tell_map(subject, (const char *)sqlite3_column_text(row, 1));
+        tell_map(subject, db_text(row, 1));
     }
     sqlite3_finalize(row);
     if (!path || err->status != OK)
