@@ -6,7 +6,7 @@
 
 #include "catalog/base/error.h"
 
-/* What was refused is not OK: nothing reads the results that it did not set. */
+/* A refused call is not OK: nothing reads the results that it did not set. */
 static inline enum status lint_refused(enum status status)
 {
     if (status == OK)

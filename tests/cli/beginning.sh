@@ -17,7 +17,7 @@ for _ in $(seq 25); do
     wait
     "$CKPTDB_BIN" 'SELECT count(*) FROM checkpoint'
 done | sort | uniq -c | sed 's/^ *//'
-echo '-- there and locked, but not filled: both wait for what becomes of it'
+echo '-- there and locked, but not filled: both wait until it is'
 rm -f c.db
 mkfifo hold
 python3 -c '

@@ -98,7 +98,7 @@ try 'SELECT path FROM checkpoint'
 try relocate '' both/new
 try relocate both/old ''
 export CKPTDB=$before
-echo "--- relocate: into a folder inside, and out of it: names meet on the way"
+echo "--- relocate: into a folder inside, and back out: names collide on the way"
 mkdir -p inside/x/sub/sub && for d in x x/sub x/sub/sub; do names inside/$d/names.json 1; done
 "$CKPTDB_BIN" -d inside.db import inside 2>&1
 "$CKPTDB_BIN" -d inside.db relocate inside/x inside/x/sub
@@ -119,7 +119,7 @@ echo "status $?" && paths
 echo "status $?" && paths
 "$CKPTDB_BIN" -d root.db relocate "$PWD/place/names.json" /
 echo "status $?" && paths
-echo "--- relocate: to a place of which nothing exists, and with '..' at the end"
+echo "--- relocate: to a place that does not exist at all, and with '..' at the end"
 mkdir place/sub && names place/names.json 1 && names place/sub/names.json 2
 "$CKPTDB_BIN" -d far.db import place
 far() { # OLD NEW

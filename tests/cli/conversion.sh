@@ -141,7 +141,7 @@ SELECT count(*) FROM (SELECT * FROM restored EXCEPT SELECT * FROM restore WHERE 
 Q
 } >together.sql
 "$CKPTDB_BIN" -d c.db --list -f together.sql
-echo '-- counts of the same set from two arms of an OR, one of which has it from another table'
+echo '-- counts of the same set from two arms of an OR; one arm has it from another table'
 cat >counted.json <<'Q'
 {"ckptdb": "names", "tensors": {"a": {"dtype": "uint8", "shape": [1]}, "a2": {"dtype": "uint8", "shape": [1]}, "b": {"dtype": "uint8", "shape": [1]}}}
 Q

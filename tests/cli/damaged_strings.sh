@@ -11,6 +11,6 @@ ask() {
     echo "get: status $?"
 }
 ask
-echo '--- the last letter of them is another'
+echo '--- their last letter differs'
 printf '~' | dd of="$(echo here/*.data-*)" bs=1 seek=11 conv=notrunc status=none
 ask

@@ -15,7 +15,7 @@ ln -s base.safetensors soft.safetensors
 echo "status $?"
 echo '-- only what could be equal was read'
 "$CKPTDB_BIN" "SELECT name FROM tensor WHERE hash IS NULL"
-echo '-- waste of one checkpoint; all of it'
+echo '-- waste of one checkpoint; all waste'
 "$CKPTDB_BIN" dedup b.npy
 "$CKPTDB_BIN" "SELECT sum(wasted), count(*) FROM duplicate"
 echo '-- whose copies, by checkpoint, by run; what is shared'
@@ -23,13 +23,13 @@ echo '-- whose copies, by checkpoint, by run; what is shared'
 "$CKPTDB_BIN" dedup --by run
 "$CKPTDB_BIN" dedup --by pair tune.safetensors
 "$CKPTDB_BIN" dedup --by size
-echo '-- all of it adds up; one checkpoint alone is what all pairs say of it'
+echo '-- the total adds up; one checkpoint alone gives what all pairs say about it'
 "$CKPTDB_BIN" "SELECT (SELECT sum(nbytes) FROM waste) = (SELECT sum(wasted) FROM duplicate)"
 "$CKPTDB_BIN" "SELECT count(*) FROM (SELECT s.* FROM shared s EXCEPT SELECT s.* FROM checkpoint c CROSS JOIN shared s ON s.checkpoint_id = c.id)"
 echo '-- nothing twice'
 "$CKPTDB_BIN" -d one.db import base.safetensors && "$CKPTDB_BIN" -d one.db dedup
 echo "status $?"
-echo '-- for people, layers in which the same is stored elsewhere are folded; the sum is that of all groups'
+echo '-- for people, layers with the same contents elsewhere are folded; the sum covers all groups'
 mkdir layers
 python3 - <<'EOF'
 import random

@@ -42,7 +42,7 @@ for m in turn make; do
     "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --bytes; echo "status $?"
     "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --values
 done
-echo '-- compared after the cast, which is said to lose something; blocks end inside of it'
+echo '-- compared after the cast, which is reported as lossy; blocks end inside it'
 python3 - <<'END'
 import json, random, struct
 from make_safetensors import save
@@ -127,7 +127,7 @@ complex c1.safetensors '\0' && complex c2.safetensors '\100'
 "$CKPTDB_BIN" -d complex.db import c1.safetensors c2.safetensors
 "$CKPTDB_BIN" -d complex.db diff c1.safetensors c2.safetensors --values --all
 echo "status $?"
-echo '-- renamed first, too; what a map makes of them is not said to be the same'
+echo '-- renamed first, too; results of a map are not said to be the same'
 echo '{"dialect": "convert", "rules": [["(.)", "\\1", {"ops": []}]]}' >idle.json
 echo '{"dialect": "convert", "rules": [["(.)", "\\1", {"ops": [["transpose"]]}]]}' >turned.json
 for m in idle turned; do

@@ -18,7 +18,7 @@ done
 try export model.safetensors.index.json f32.out --format torch --dtype float32 --no-sync
 "$CKPTDB_BIN" get ./f32.out layer2.w --slice 0
 "$CKPTDB_BIN" get ./model.safetensors.index.json layer2.w --slice 0
-echo '--- what is tied has the checksum of its twin, not that of nothing'
+echo '--- a tied tensor has the checksum of its twin, not of empty data'
 try export "$TESTS/fixtures/real/torch/tied/data/same_object.pth" tied --format tf --no-sync
 "$CKPTDB_BIN" diff --bytes "$TESTS/fixtures/real/torch/tied/data/same_object.pth" ./tied
 python3 -c '

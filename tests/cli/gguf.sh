@@ -1,7 +1,7 @@
 # GGUF: quantised tensors as numbers, whole, in slices, and in files; a split model as one.
 real=$TESTS/fixtures/real/gguf
 "$CKPTDB_BIN" import "$real/quantised" "$real/split" "$real/kv_types"
-echo '-- shapes are logical, bytes are those of blocks'
+echo '-- shapes are logical, bytes count blocks'
 "$CKPTDB_BIN" "SELECT name, dtype, shape, nbytes, stored FROM tensor WHERE checkpoint_id = 2"
 echo '-- a list is one fact'
 "$CKPTDB_BIN" "SELECT key, length(value), json_array_length(value) FROM metadata WHERE key = 'tokenizer.ggml.tokens'"

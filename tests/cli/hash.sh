@@ -32,7 +32,7 @@ echo "status $?"
 "$CKPTDB_BIN" "SELECT count(*), count(hash) FROM tensor WHERE path LIKE '%/b.safetensors'"
 "$CKPTDB_BIN" forget a.safetensors
 "$CKPTDB_BIN" "SELECT count(*) FROM content WHERE hash = '$("$CKPTDB_BIN" "SELECT hash FROM tensor WHERE name = 'c'")'"
-echo '-- manifests are those of sha256sum'
+echo '-- manifests have the form of sha256sum'
 "$CKPTDB_BIN" hash c.npy --sha256
 python3 -c "
 import hashlib, struct

@@ -59,7 +59,7 @@ mv odd/again.h5 odd/y_text.h5
 try get y_text.h5 vlen
 try import odd/y_text.h5
 try get y_text.h5 vlen
-echo "--- files named like shards are the set's own, if not in the index; those of another format are not"
+echo "--- files named like shards belong to the set, even if not in the index; files of another format do not"
 cp -r "$TESTS/fixtures/hdf5_sharded/y_two" shards
 cp shards/tf_model-00001-of-00002.h5 shards/tf_model-00003-of-00003.h5
 for n in 1 2; do cp "$TESTS/fixtures/safetensors_index/y_two/model-0000$n-of-00002.safetensors" shards/tf_model-0000$n-of-00002.safetensors; done

@@ -43,7 +43,7 @@ cat all
 echo '-- in another order of import, one by one'
 ls -r *.safetensors *.json | while read -r each; do "$CKPTDB_BIN" -d other.db import "$each" 2>/dev/null; done
 alike -d other.db | cmp - all
-echo '-- when the first of them is gone'
+echo '-- when the first one is gone'
 first=$("$CKPTDB_BIN" --list "SELECT name FROM checkpoint WHERE id = (SELECT min(id) FROM checkpoint WHERE name GLOB '[sb]*[0-9k].safetensors')")
 for each in as_is.safetensors "$first" many_back.safetensors; do "$CKPTDB_BIN" forget "$each" 2>/dev/null; done
 alike

@@ -85,4 +85,4 @@ for ((i = ${1:-0}; i < ${2:-50}; i++)); do
     LC_ALL=C sort deep_want$i | diff - got >difference || { bad=$((bad + 1)); echo "case $i, deeper"; head -n 5 difference; }
     deep=$((deep + 1))
 done
-echo "$bad of 50 wrong, of which $deep were tried on deeper models too; $rules rules for $tensors tensors"
+echo "$bad of 50 wrong; $deep were tried on deeper models too; $rules rules for $tensors tensors"

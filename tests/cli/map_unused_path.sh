@@ -24,7 +24,7 @@ try '{}' p.a p.a p.a.w p.b.w p.a.b p.c
 try '{}' p.a.w p.b.w p.a p.a
 try '{}' p.a p.a p.a p.a p.c p.c
 try '{"ignore_model_keys": ["**"], "ignore_restored_keys": ["**"]}' p.a p.b p.c p.c
-echo '-- without a model nothing is known of them'
+echo '-- without a model nothing is known about them'
 "$CKPTDB_BIN" --list "SELECT finding, rule FROM map_check('k', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json')) WHERE finding = 'unused'"
 echo '-- in Orbax, too, the last rule decides'
 "$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('o', 'orbax')" \

@@ -45,7 +45,7 @@ on links.db import y 2>/dev/null
 rm -f m.db
 on m.db merge later.db links.db
 on m.db "SELECT name FROM checkpoint ORDER BY 1"
-echo '--- hashes known on one side, statistics on the other; a checkpoint that one of them has forgotten'
+echo '--- hashes known on one side, statistics on the other; a checkpoint that one side has forgotten'
 on left.db import y 2>/dev/null
 cp left.db right.db
 on left.db hash >/dev/null 2>&1

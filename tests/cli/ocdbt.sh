@@ -22,7 +22,7 @@ echo "--- values that are gone: in the database that is referred to"
 rm -r run/checkpoint-9/part/d
 try import .
 try get checkpoint-9 w
-echo "--- a folder that was refused and is no store any more: nothing of that stays"
+echo "--- a folder that was refused and is no longer a store: no trace remains"
 mkdir -p left/run
 printf '\x0c\xdb\x3a\x2a' >left/manifest.ocdbt
 cp "$fixtures/real/tf/saver_run/data/"*0.index left/run

@@ -110,7 +110,7 @@ spec mine '{"adafactor": {}}'
 "$ckptdb" optimizer delete mine; echo "status $?"
 "$ckptdb" --readonly optimizer delete mine; echo "status $?"
 "$ckptdb" optimizer list
-echo '-- many labels; more links of a chain than are looked at: said of that checkpoint, not left out; and a state with as many folders of parameters'
+echo '-- many labels; a chain with more links than are looked at: reported for that checkpoint, not left out; and a state with as many folders of parameters'
 for labels in 256 257 1500; do
     mapfile -t many < <(for ((i = 0; i < labels; i++)); do
         echo "params/p$i:4"; echo "opt_state/inner_states/l$i/inner_state/0/trace/p$i:4"; done)

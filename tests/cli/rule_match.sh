@@ -9,7 +9,7 @@ JOIN (VALUES (2, 'a/(b)'), (5, '(a|b).*'), (7, '('), (9, '(\w+)/?(b+)?'), (11, '
 Q
 "$CKPTDB_BIN" -f sets.sql
 "$CKPTDB_BIN" --jsonl "SELECT ruleset, rule, checkpoint_id, tensor_id, name, groups FROM rule_match WHERE length(ruleset) = 1 ORDER BY 1, 2, name"
-echo "-- the first of them"
+echo "-- the first match"
 "$CKPTDB_BIN" "SELECT ruleset, count(*), sum(first IS rule_first(ruleset, name)) FROM (SELECT ruleset, name, min(rule) AS first FROM rule_match
   WHERE length(ruleset) = 1 GROUP BY 1, 2) GROUP BY 1"
 "$CKPTDB_BIN" "SELECT l.name, rule_first('t', l.name), rule_status('t', l.name) FROM leaf l WHERE NOT EXISTS

@@ -22,7 +22,7 @@ PY
 "$CKPTDB_BIN" import . 2>&1
 "$CKPTDB_BIN" stats run@2 layers >/dev/null 2>&1
 
-echo '-- the rows are those of the views'
+echo '-- the rows are the same as in the views'
 "$CKPTDB_BIN" view >catalog.html
 "$CKPTDB_BIN" view many.safetensors >many.html
 "$CKPTDB_BIN" view words.safetensors >words.html

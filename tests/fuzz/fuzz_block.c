@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define CAP        ((uint64_t)1 << 20)
 #define MEMORY_CAP ((uint64_t)300 << 20)
 
-/* With the size that is right, and with two that are wrong. */
+/* With the right size, and with two wrong ones. */
 static void decode_again(struct block_decoder *decoder, const struct block *block,
                          const uint8_t *expected, uint64_t len)
 {

@@ -1,5 +1,5 @@
 /*
- * fuzz_jax_tree.c - the tree of a pytree of JAX: the bytes as the whole file, and as the
+ * fuzz_jax_tree.c - the tree of a JAX pytree: the bytes as the whole file, and as the
  * FlatBuffer in one.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_map_form.c - files of maps: what one form reads and the rules accept, every form that can hold it
- * writes so that it reads the same again.
+ * fuzz_map_form.c - files of maps: a set that one form reads and the rules accept must read the same again
+ * after any form that can hold it has written it.
  */
 #include <stdlib.h>
 #include <string.h>

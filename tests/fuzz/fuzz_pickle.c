@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Every node refers to nodes and globals that there are. */
+/* Every node refers to nodes and globals that exist. */
 static void check_nodes(const struct pickle *p)
 {
     for (pickle_ref ref = 1; ref < p->node_count; ref++) {

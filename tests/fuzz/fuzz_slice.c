@@ -1,6 +1,6 @@
 /*
  * fuzz_slice.c - slices as they are typed. An input is a rank, its dimensions, and the text.
- * What is accepted must lie inside the shape.
+ * An accepted slice must lie inside the shape.
  */
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Also through a window that is smaller than most entries. */
+/* Also through a window smaller than most entries. */
 static void read_once(struct bytes file, bool heads_only)
 {
     struct error err = {.offset = NO_OFFSET};

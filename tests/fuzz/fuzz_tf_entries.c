@@ -1,5 +1,5 @@
 /*
- * fuzz_tf_entries.c - the entries of a bundle, in a table that is right: what is after
+ * fuzz_tf_entries.c - the entries of a bundle, in a valid table: the code behind
  * checksums that a fuzzer does not guess.
  *
  *   records to the end: u8 key length, u8 value length, key, value

@@ -1,6 +1,6 @@
 /*
- * fuzz_zarr.c - metadata of zarr nodes: what is taken must make sense to the decoder.
- * The first byte says which version the rest is of.
+ * fuzz_zarr.c - metadata of zarr nodes: accepted metadata must make sense to the decoder.
+ * The first byte gives the version of the rest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Every step is one that there is, with an argument that it takes. */
+/* Every step exists and has an argument that it accepts. */
 static void check_chain(const char *chain)
 {
     char name[CODEC_STEP_BYTES];

@@ -1,5 +1,5 @@
 /*
- * naive_reader.h - what each element of a stored tensor is, found the slow way: its run or its
+ * naive_reader.h - the value of each element of a stored tensor, found the slow way: its run or its
  * chunk is decoded as a whole, and its place worked out from its index alone. Runs in the
  * catalog itself only; no strings. What is compared with the reader.
  */
@@ -54,7 +54,7 @@ static inline void naive_close(struct naive *n)
     free(n->runs);
 }
 
-/* Stored bytes through a chain; false: that cannot be done. Frees *bytes if it is replaced. */
+/* Pass stored bytes through a chain; false if that fails. Frees *bytes if it is replaced. */
 static inline bool naive_decode(struct bytes stored, const char *chain, struct naive_run *out)
 {
     struct error err = {.offset = NO_OFFSET};

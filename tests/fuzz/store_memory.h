@@ -5,8 +5,8 @@
  *   memory_mount("test", files, 2, &err);     memory:/test/w/.zarray is a file, memory:/test/w a folder
  *   memory_unmount("test");
  *
- * For tests and fuzzers of code that reads folders: nothing touches a disk. As long as no tree of
- * that name is mounted, such a path is an ordinary path of the file system. Included by one file of
+ * For tests and fuzzers of code that reads folders: nothing touches a disk. As long as no tree with
+ * that name is mounted, such a path is an ordinary path in the file system. Included by one file of
  * a program.
  */
 #pragma once

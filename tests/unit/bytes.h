@@ -1,5 +1,5 @@
 /*
- * bytes.h - bytes that tests and fuzz targets put together, and numbers by chance.
+ * bytes.h - bytes that tests and fuzz targets put together, and random numbers.
  */
 #pragma once
 

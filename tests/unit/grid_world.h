@@ -1,6 +1,6 @@
 /*
- * grid_world.h - arrays in chunks made at random, in files or in a list, with or without
- * shards, and what each of their elements is. For tests of the reader.
+ * grid_world.h - random arrays in chunks, in files or in a list, with or without
+ * shards, and the values of all their elements. For tests of the reader.
  */
 #pragma once
 
@@ -26,10 +26,10 @@ struct world {
     uint8_t order[GRID_LEVELS_MAX][RANK_MOST];
     uint8_t fill[16];
     char codec[128];
-    size_t unit;            /* bytes of an element in a chunk */
+    size_t unit;            /* bytes per element in a chunk */
     unsigned bits;          /* of an element that is packed later; 0: none is */
     unsigned swap;          /* bytes reversed in chunks; 1: none */
-    bool gzip, summed;      /* what the codec says of chunks */
+    bool gzip, summed;      /* how the codec describes chunks */
     uint8_t *expected;      /* elements, C order, `unit` bytes each */
     const char *strings;    /* the encoding of fixed-width strings; NULL: none */
     bool mixed;             /* chunks have codecs of their own */

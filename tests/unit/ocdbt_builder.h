@@ -10,7 +10,7 @@
  *   ... database_files(&db) ...
  *   database_release(&db);
  *
- * What is put is taken as it comes: out of order or out of range is the test's affair.
+ * Everything is written as given: out of order or out of range is up to the test.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
  *   struct bytes file = table_finish(&t);
  *   table_release(&t);
  *
- * Keys are taken as they come: out of order or twice is the test's affair.
+ * Keys are written as given: out of order or twice is up to the test.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* The disk is set to work before the commit (ahead.h), and an error that it tells then ends the writing. */
+/* Writing to the disk starts before the commit (ahead.h), and an error that it reports ends the writing. */
 
 #include "catalog/db/ahead.h"
 #include "catalog/sql/open.h"
@@ -99,7 +99,7 @@ TEST_IN(test_syncs, setup, teardown)
     assert_int_equal(ask(p, INDEXES), 2);
 }
 
-/* The system tells a process once that the disk could not be written: the commit's own sync would succeed. */
+/* The system reports a failed write to a process only once: the commit's own sync would succeed. */
 TEST_IN(test_failure_ends_the_writing, setup, teardown)
 {
     struct place *p = *state;

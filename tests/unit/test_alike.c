@@ -1,4 +1,4 @@
-/* An older catalog gets what an import would have stored of its layouts (catalog/db/alike.c). */
+/* An older catalog gets what an import would have stored about its layouts (catalog/db/alike.c). */
 #include "catalog/ckptdb.h"
 #include "catalog/db/alike.h"
 #include "catalog/sql/open.h"

@@ -48,7 +48,7 @@ TEST(an_arena_keeps_its_first_failure)
     assert_non_null(list);
     for (uint64_t i = 0; list && i < count; i++)
         assert_int_equal(list[i].key, i + 1);
-    /* A small request would fit: what has failed stays so. */
+    /* A small request would fit: a failed arena stays failed. */
     assert_string_equal(arena_copy(&a, "a", 1), "");
     assert_null(arena_alloc(&a, 1));
     /* A cleared error comes back. */

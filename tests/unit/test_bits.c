@@ -1,4 +1,4 @@
-/* What looks at eight bytes at once (bits.h, text.h) against what looks at one, around all its edges. */
+/* Functions that look at eight bytes at once (bits.h, text.h) against those that look at one, around all edges. */
 
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"

@@ -127,7 +127,7 @@ TEST(test_golden)
     decoder_close(&d);
 }
 
-/* Whether what is from byte n on means nothing: zeros after gzip's streams, the last byte or two
+/* Whether the bytes from n on mean nothing: zeros after gzip's streams, the last byte or two
  * that HDF5 writes after packed numbers. */
 static bool ends_in_nothing(const struct golden *g, size_t n)
 {
@@ -224,7 +224,7 @@ TEST(test_refused)
     decoder_close(&d);
 }
 
-/* A little that claims to be a lot, and a lot that claims to be a little. */
+/* Little data that claims to be much, and much that claims to be little. */
 TEST(test_bombs)
 {
     enum { ZEROS = 64 << 20 };

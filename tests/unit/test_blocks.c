@@ -1,4 +1,4 @@
-/* What two lists of tensors have in common, by the digests of their blocks: as it is by value, and diff()
+/* The common tensors of two lists, by the digests of their blocks: the same as by value, and diff()
  * finds the same differences with blocks and without. */
 
 #include <stdlib.h>
@@ -153,7 +153,7 @@ static void mark(unsigned char *seen, uint32_t at, uint32_t rows, unsigned count
         assert_int_equal(seen[at + i]++, 0);
 }
 
-/* Every tensor is in one run; tensors of runs that are alike are the same. Returns their count. */
+/* Every tensor is in one run; tensors of equal runs are the same. Returns their count. */
 static unsigned check_runs(const struct side *a, const struct side *b,
                            const struct blocks_run *runs, size_t count)
 {
@@ -200,7 +200,7 @@ TEST(test_runs)
     }
 }
 
-/* One tensor put in at any place costs the block that it is in, of 64 tensors or so. */
+/* One tensor inserted anywhere costs its block, of about 64 tensors. */
 TEST(test_little_is_lost)
 {
     unsigned lost = 0, most = 0;
@@ -297,7 +297,7 @@ static void fill_side(sqlite3 *db, int id, const struct side *s, bool blocks)
     sqlite3_finalize(put);
 }
 
-/* The whole list of diff() looks at every tensor by name; the others at what unlike() finds. */
+/* The whole list of diff() looks at every tensor by name; the others look at what unlike() finds. */
 static void check_diff(sqlite3 *db, unsigned trial, const char *pair)
 {
     char sql[2048];

@@ -246,7 +246,7 @@ TEST_IN(test_stream, enter_folder, leave_folder)
     ckptdb_close(db);
 }
 
-/* A file that is another one than was indexed. */
+/* A file that is not the one that was indexed. */
 /* A file that is written to, in its place, while it is read: what was read may be of both. */
 TEST_IN(test_changed_meanwhile, enter_folder, leave_folder)
 {
@@ -678,7 +678,7 @@ TEST_IN(test_contents, enter_folder, leave_folder)
     ckptdb_close(db);
 }
 
-/* A statement ends within a function that reads much, not only between its steps. */
+/* A statement can be stopped within a function that reads much, not only between its steps. */
 TEST_IN(test_long_functions, enter_folder, leave_folder)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[8388608],"
@@ -728,7 +728,7 @@ static bool stop_at_second(void *context)
     return !pthread_equal(pthread_self(), s->caller) && ++s->calls > 1;
 }
 
-/* A tensor that is read as one piece is not read to its end: the first call is before it. */
+/* A tensor that is read as one piece is not read to its end: the first call comes earlier. */
 TEST_IN(test_stopping_inside, enter_folder, leave_folder)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],"
@@ -827,7 +827,7 @@ TEST_IN(test_meanwhile, enter_folder, leave_folder)
     assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM _damages"), 0);
     assert_int_equal(asked(ckptdb_sqlite(db), "SELECT sum(id) FROM _verifications"), 1);
     assert_non_null(strstr(m.said, "c.safetensors was imported anew"));
-    /* The next checkpoint may get the number of the one that is gone. */
+    /* The next checkpoint may get the number of the deleted one. */
     ckptdb_watch(db, NULL);
     assert_int_equal(ckptdb_hash(db, &all, NULL, &err), CKPTDB_MISSING);
     assert_string_equal(err.message, "there is no checkpoint 2");
@@ -835,7 +835,7 @@ TEST_IN(test_meanwhile, enter_folder, leave_folder)
     ckptdb_close(db);
 }
 
-/* Another program has locked the catalog: opening it says so, and can be stopped. */
+/* Another program has locked the catalog: opening it reports that, and can be stopped. */
 static bool stop_once_told(void *context)
 {
     return strstr(((struct heard *)context)->lines, "waiting") != NULL;
@@ -868,7 +868,7 @@ TEST_IN(test_opening_waits, enter_folder, leave_folder)
     ckptdb_close(db);
 }
 
-/* An old catalog is brought up to date as a whole, or, where it is stopped, not at all. */
+/* An old catalog is brought up to date as a whole, or, if stopped, not at all. */
 TEST_IN(test_renewal_stops, enter_folder, leave_folder)
 {
     struct heard heard = {.stop = true};

@@ -178,7 +178,7 @@ TEST(test_deflate)
     free(got);
 }
 
-/* What is too large for memory goes to a file, which nobody sees; where none can be made,
+/* Data too large for memory goes to an unlinked file; if none can be made,
  * the error says what to do. */
 TEST(test_spill_to_file)
 {

@@ -1,4 +1,4 @@
-/* Steps that get elements out of blocks with more in them: sstable, cut, field, varints; and
+/* Steps that take elements out of blocks that hold more: sstable, cut, field, varints; and
  * the strings of a message. */
 
 #include "catalog/base/text.h"
@@ -316,7 +316,7 @@ TEST(test_cuts)
     assert_int_equal(ERR_CORRUPT, extent_chain(&t, &e, filled, &chain, &err));
 }
 
-/* A run's own steps, and the tensor's steps of the elements. */
+/* A run's own steps, and the tensor's steps for the elements. */
 TEST(test_own_chains)
 {
     static const struct {

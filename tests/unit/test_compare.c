@@ -156,7 +156,7 @@ static long double number_at(const struct sample *s, uint64_t i)
     }
 }
 
-/* What is simple enough to be right: long doubles hold the squares of doubles, and 64-bit integers. */
+/* Code simple enough to be right: long doubles hold the squares of doubles, and 64-bit integers. */
 static void expect(const struct sample *a, const struct sample *b, struct comparison *out)
 {
     const bool integers = dtype_is_integer(&a->t.dtype) && dtype_is_integer(&b->t.dtype);
@@ -215,7 +215,7 @@ static enum status count_read(void *context, uint64_t bytes, struct error *err)
                : OK;
 }
 
-/* Compare, in all ways that there are, which must agree to the bit. */
+/* Compare in all possible ways, which must agree to the bit. */
 static void compare_all(struct sample *a, struct sample *b, struct comparison *out)
 {
     struct sample file_a, file_b;
@@ -339,7 +339,7 @@ TEST(test_watch)
     free(b.bytes);
 }
 
-/* What a cast loses is counted in all pieces; what does not fit is told of the first element, whichever
+/* A cast's losses are counted in all pieces; of elements that do not fit, the first one is reported, whichever
  * thread finds one first. */
 TEST(test_casts)
 {
@@ -410,7 +410,7 @@ TEST(test_changed)
     free(b.bytes);
 }
 
-/* Of tensors that differ in their number of rows alone, those that both have are compared. */
+/* If tensors differ only in their number of rows, the rows that both have are compared. */
 TEST(test_rows)
 {
     struct sample a, b, file_a, file_b;

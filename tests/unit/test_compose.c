@@ -6,8 +6,8 @@
 #include "tests/unit/unit.h"
 
 /*
- * Random operations on tensors whose elements are their own numbers, compared with what the
- * same operations make of arrays, element by element.
+ * Random operations on tensors whose elements are their own numbers, compared with the same
+ * operations on arrays, element by element.
  */
 #define RANK_MOST     5
 #define ELEMENTS_MOST 4096
@@ -367,7 +367,7 @@ TEST(one_tensor)
         fail_msg("%d of %d refused", refused, turns);
 }
 
-/* Parts of one shape but for the axis that is joined, which operations turn around. */
+/* Parts that have one shape except along the joined axis, which operations turn around. */
 struct parts {
     bool stack, turned, flat;
     unsigned axis;
@@ -503,7 +503,7 @@ TEST(values)
     }
 }
 
-/* Where memory ends inside a recipe, its operations are not taken for none. */
+/* If memory runs out inside a recipe, its operations are not taken for none. */
 TEST(lack)
 {
     char recipe[65536];
@@ -653,7 +653,7 @@ TEST(divided)
     }
 }
 
-/* Any text at all: cut off, and with bytes changed. */
+/* Arbitrary text: cut off, and with bytes changed. */
 TEST(any_text)
 {
     static const char good[] = "[[[0,[[\"reshape\",[3,2]],[\"permute\",[1,0]],[\"slice\",0,0,"

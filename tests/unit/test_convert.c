@@ -127,7 +127,7 @@ TEST(codes_have_their_values)
     }
 }
 
-/* Halfway between neighbours goes to the even one, a hair beside it to the nearer one. */
+/* Halfway between neighbours rounds to the even one, a hair beside it to the nearer one. */
 TEST(halfway_goes_to_even)
 {
     for (size_t i = 0; i < COUNT(layouts); i++) {
@@ -159,7 +159,7 @@ static void expect_beyond(const struct layout *f, double value)
         fail_msg("%a to %s: %a", value, f->name, got);
 }
 
-/* Up to half a step above the largest value belongs to it. */
+/* Values up to half a step above the largest one round to it. */
 TEST(overflow_as_ml_dtypes_does)
 {
     for (size_t i = 0; i < COUNT(layouts); i++) {
@@ -275,7 +275,7 @@ static const struct {
     {"float32", "float8_e8m0fnu", 0x00000001, 0x00},
     {"float32", "float8_e8m0fnu", 0x00000000, 0xFF},
     {"float32", "float8_e8m0fnu", 0x40400000, 0x81},
-    /* Rounded once: by way of float32 each would be a tie, and go the other way. */
+    /* Rounded once: via float32 each would be a tie, and go the other way. */
     {"float64", "bfloat16", UINT64_C(0x3FF0100000000001), 0x3F81},
     {"float64", "bfloat16", UINT64_C(0x3FF02FFFFFFFFFFF), 0x3F81},
     {"float64", "float16", UINT64_C(0x3FF0020000000001), 0x3C01},
@@ -386,7 +386,7 @@ static void compare_twins(const struct converter *c, const uint8_t *src)
         if (status[0] != status[1] || bad[0] != bad[1] || memcmp(out[0], out[1], nbytes) != 0)
             fail_msg("%s to %s from %" PRIu64 ": vector and scalar differ", c->from.name,
                      c->to.name, at);
-        /* Most of a wide dtype does not fit a narrow one: do not look at it all. */
+        /* Most values of a wide dtype do not fit a narrow one: do not look at all of them. */
         if (good < EVERY - at && at > 2000)
             return;
         at = (at + good + 8) / 8 * 8;
@@ -533,7 +533,7 @@ TEST(integers_are_checked)
     expect_fit("float64", "float4_e2m1fn", &wide_nan, false);
 }
 
-/* The first bad element is named, wherever it lies and whichever step finds it. */
+/* The first bad element is named, wherever it is and whichever step finds it. */
 TEST(first_bad_element)
 {
     enum { MANY = 5000 };
@@ -786,7 +786,7 @@ static int significant_digits(const char *text)
     return digits - (digits ? zeros : 0);
 }
 
-/* What is printed reads back as what was, and no decimal of one digit less does. */
+/* Printed numbers read back as the same value, and no decimal with one digit less does. */
 TEST(printed_shortest)
 {
     for (size_t i = 0; i < COUNT(layouts); i++) {
@@ -844,7 +844,7 @@ TEST(values)
     assert_int_equal(element_get(&d, halves, 0, &e), ELEMENT_NONE);
 }
 
-/* Element by element gives what converting does. */
+/* Single elements give the same as converting runs. */
 TEST(values_as_converted)
 {
     const struct dtype *d;

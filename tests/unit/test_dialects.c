@@ -1,4 +1,4 @@
-/* What dialects settle (catalog/maps/map/), without a catalog: trees and rules as words, rows as text. */
+/* The results of dialects (catalog/maps/map/), without a catalog: trees and rules as words, rows as text. */
 
 #include "catalog/maps/map/dialect.h"
 #include "tests/unit/unit.h"
@@ -257,7 +257,7 @@ static size_t not_kept(size_t names, const char *more)
     return lost;
 }
 
-/* Where a leaf is a folder of others, too, that is seen among however many. */
+/* A leaf that is also a folder of others is noticed, however many leaves there are. */
 TEST(folders_among_many)
 {
     static const size_t counts[] = {1, 62, 63, 64, 65, 66, 127, 128, 129, 5000};

@@ -1,4 +1,4 @@
-/* XXH3-128: known digests, and each of the CPU's kernels on bytes in any pieces. */
+/* XXH3-128: known digests, and each kernel for this CPU on bytes in any pieces. */
 
 #include "catalog/data/kernel/cpu.h"
 #include "catalog/data/kernel/digest.h"
@@ -27,7 +27,7 @@ static void digest_in_pieces(const struct digest_kernels *k, const uint8_t *at, 
 {
     void *state = k->create();
     assert_non_null(state);
-    k->update(state, at, len / 2); /* what was ended leaves nothing behind */
+    k->update(state, at, len / 2); /* an ended digest leaves nothing behind */
     k->end(state, out);
     for (size_t done = 0; step && len - done > step; done += step, at += step)
         k->update(state, at, step);

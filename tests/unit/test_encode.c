@@ -1,4 +1,4 @@
-/* What encoders make, the decoders of the same names undo. */
+/* The decoders of the same names undo what encoders make. */
 
 #include "catalog/data/codec/block.h"
 #include "catalog/data/codec/encode.h"
@@ -52,7 +52,7 @@ static void check_round(struct block_decoder *decoder, const char *name, struct 
     assert_memory_equal(out, in.at, in.len);
 }
 
-/* One encoder for all sizes, up and down: what it keeps must not show. */
+/* One encoder for all sizes, up and down: its state must not show. */
 TEST(test_round)
 {
     uint8_t *bytes = payload(), *out = malloc(LONGEST);

@@ -170,7 +170,7 @@ TEST_IN(test_safetensors_bytes, enter_folder, leave_folder)
     free(bytes);
 }
 
-/* What lies in chunks comes out as what does not, by any number of threads. */
+/* Chunked tensors come out the same as others, by any number of threads. */
 TEST_IN(test_chunks, enter_folder, leave_folder)
 {
     enum { COUNT = 24, FLOATS = 300000 };
@@ -387,7 +387,7 @@ TEST(test_zip64)
     export_plan_release(&z.plan);
 }
 
-/* Blocks of every kind, on one thread and on many, all give what one conversion gives. */
+/* Blocks of every kind, on one thread and on many, all give the result of one conversion. */
 TEST_IN(test_blocks, enter_folder, leave_folder)
 {
     enum { COUNT = 300001 };
@@ -573,7 +573,7 @@ TEST_IN(test_whole_plan, enter_folder, leave_folder)
     export_plan_release(&plan);
 }
 
-/* A line a cause; the first tensors are named, the others counted. */
+/* One line per cause; the first tensors are named, the others counted. */
 TEST(test_causes)
 {
     struct export_plan plan = {0};
@@ -688,8 +688,8 @@ TEST_IN(test_errors_while_streaming, enter_folder, leave_folder)
     assert_int_equal(files_here(), 0);
 }
 
-/* The catalog is written to between the plan and the data. What the plan has kept is written as it
- * was then; what it has no room for is looked up again, and must be the same. */
+/* The catalog is written to between the plan and the data. Tensors kept in the plan are written as they
+ * were then; those it has no room for are looked up again, and must be the same. */
 TEST_IN(test_catalog_changed, enter_folder, leave_folder)
 {
     for (int kept = 0; kept < 2; kept++) {
@@ -878,7 +878,7 @@ static void inject(const char *path, bool unnamed, uint64_t shard_size, bool for
         if (run(&shop, path, NULL, &options, &err) != OK) {
             if (files_here())
                 printf("call %d failed: %s\n", n, err.message);
-            /* The last is of the directory: by then the whole file is in its place. */
+            /* The last one concerns the directory: by then the whole file is in its place. */
             bool last = strstr(err.message, "directory to the disk") != NULL;
             assert_int_equal(files_here(), last ? (shard_size ? 4 : 1) : 0);
         } else if (n >= fault.calls) {
@@ -929,7 +929,7 @@ TEST_IN(test_race, enter_folder, leave_folder)
 
 #define COPIED (3 << 20) /* bytes */
 
-/* How the system copies: the n-th call fails, is short, or is the moment when somebody changes the source. */
+/* How the system copies: the n-th call fails, is short, or somebody changes the source at it. */
 static struct {
     _Atomic int calls;
     int refuse_at, code; /* 0: the end of the file */
@@ -960,8 +960,8 @@ static void cut_source(void)
     assert_int_equal(truncate("source", 1 << 20), 0);
 }
 
-/* Whatever the system copies, refuses or cuts short, the bytes are the source's; and a source that is another one by
- * the end is no export. */
+/* Whatever the system copies, refuses or cuts short, the bytes are the source's; if the source differs at
+ * the end, there is no export. */
 TEST_IN(test_copies, enter_folder, leave_folder)
 {
     static const struct {
@@ -1167,7 +1167,7 @@ static int no_exchange(int directory_fd, const char *a, const char *b)
     return -1;
 }
 
-/* A fault anywhere leaves nothing, or what was there. */
+/* A fault anywhere leaves nothing, or the earlier file. */
 TEST_IN(test_zarr_faults, enter_folder, leave_folder)
 {
     struct shop shop = {.tensors = small, .count = 4};
@@ -1243,7 +1243,7 @@ TEST_IN(test_many_parts, enter_folder, leave_folder)
     }
 }
 
-/* What killed exports left goes with the next, but nothing that somebody holds or named. */
+/* The next export removes what killed exports left, but nothing that somebody holds or named. */
 TEST_IN(test_leftovers, enter_folder, leave_folder)
 {
     static const char file[] = ".tmp-ckptdb-0123456789abcdef01234567";

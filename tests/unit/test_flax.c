@@ -1,5 +1,5 @@
 /*
- * test_flax.c - what becomes of Flax trees: rows of known bytes, and pieces of chunked arrays
+ * test_flax.c - Flax trees: rows of known bytes, and pieces of chunked arrays
  * put together again.
  */
 #include "catalog/data/model/step.h"
@@ -221,7 +221,7 @@ static void add_key(struct text *out, uint64_t n)
     text_adds(out, digits);
 }
 
-/* A chunk: a head, and elements that are their own numbers. */
+/* A chunk: a head, and elements whose values are their numbers. */
 static void add_chunk(struct text *out, uint64_t first, uint64_t count)
 {
     add_be32(out, (char)0xC9, 19 + 4 * count);
@@ -254,7 +254,7 @@ static void make_chunked(const uint64_t *shape, unsigned rank, uint64_t chunk, s
     }
 }
 
-/* Each element of each piece is where its number says. */
+/* Each element of each piece is where its value says. */
 static uint64_t check_pieces(const struct batch_tensor *t, struct bytes file)
 {
     struct arena arena = {0};

@@ -12,7 +12,7 @@
 #include "importer/job/job_run.h"
 #include "tests/unit/unit.h"
 
-/* Of a file's beginning; its end is cut and changed too. */
+/* At a file's beginning; its end is cut and changed too. */
 #define MUTATED_BYTES 4096
 static unsigned seed;
 

@@ -1,7 +1,7 @@
 /*
- * test_gather.c - strided copies against one unit at a time, with guards round what is written:
+ * test_gather.c - strided copies against one unit at a time, with guards round the output:
  * random ones, and repeated units and runs of every size around those at which the copies
- * change their ways.
+ * change their method.
  */
 #include "catalog/base/pages.h"
 #include "catalog/data/read/gather.h"

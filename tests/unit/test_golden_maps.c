@@ -1,4 +1,4 @@
-/* The cases of tests/golden/ through the views: what the original functions answered. */
+/* The cases of tests/golden/ (answers of the original functions) through the views. */
 
 #include "catalog/db/db.h"
 #include "catalog/sql/open.h"

@@ -4,7 +4,7 @@
 
 #define RANK 3
 
-/* A grid with all that there can be, over 10 x 7 x 5. */
+/* A grid with every possible part, over 10 x 7 x 5. */
 static uint64_t shape[RANK] = {10, 7, 5};
 static uint64_t outer[RANK] = {4, 6, 2}, inner[RANK] = {2, 3, 1};
 static uint8_t order[RANK] = {2, 0, 1};

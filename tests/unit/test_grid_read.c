@@ -6,7 +6,7 @@
 
 /* --- against what each element is ------------------------------------------------------- */
 
-/* The elements of a slice, one after another, packed if they are of bits. */
+/* The elements of a slice, one after another, packed if they are bits. */
 static uint8_t *naive(const struct world *w, const struct ckptdb_slice *slices, size_t *len)
 {
     uint64_t index[RANK_MOST] = {0}, count = slice_elements(slices, w->t.rank);
@@ -83,7 +83,7 @@ static void whole_slices(const struct world *w, struct ckptdb_slice *slices)
         slices[d] = (struct ckptdb_slice){.count = w->shape[d], .step = 1};
 }
 
-/* With any budget the same comes out. */
+/* Any budget gives the same result. */
 static void compare_grid_reader(const struct world *w)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -126,7 +126,7 @@ static void borrow_parts(struct reader *r, const struct ckptdb_slice *slices, co
     free(room);
 }
 
-/* What is passed over is fill, and nothing is left in the end. */
+/* Skipped parts are fill, and nothing is left in the end. */
 static void pass_over(const struct world *w, struct reader *r, const uint8_t *want)
 {
     for (uint64_t at = 0; at < w->t.nbytes;) {
@@ -566,7 +566,7 @@ static void remove_all(struct damaged *d)
     folder_remove(d->w.directory);
 }
 
-/* As downloads from a hub lie: links to files elsewhere. */
+/* Like downloads from a hub: links to files elsewhere. */
 static void make_link(struct damaged *d)
 {
     char path[100];
@@ -741,7 +741,7 @@ TEST(damage_is_reported)
     }
 }
 
-/* Whatever thread meets it first. */
+/* Whichever thread meets it first. */
 TEST(lowest_chunk_wins)
 {
     for (int i = 0; i < 20; i++) {
@@ -805,7 +805,7 @@ TEST(endless_grid)
     assert_memory_equal(got, "\7!\7", 3);
     assert_int_equal(reader_read(r, (UINT64_C(1) << 60) - 3, got, 3, &err), OK);
     assert_memory_equal(got, "\7\7\7", 3);
-    /* What is not there is passed over, but for what a few bands hold. */
+    /* Absent chunks are skipped, except what a few bands hold. */
     const uint64_t chunk = (UINT64_C(1) << 59) + 5, band = UINT64_C(1) << 25;
     assert_in_range(reader_from(r, 0), chunk - band, chunk);
     assert_int_equal(reader_from(r, chunk), chunk);

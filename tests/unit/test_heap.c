@@ -1,4 +1,4 @@
-/* SQLite's memory in the program: blocks of all sizes keep what is in them, on several threads. */
+/* SQLite's memory in the program: blocks of all sizes keep their contents, on several threads. */
 #include <pthread.h>
 
 #include "shell/session/heap.h"
@@ -46,7 +46,7 @@ static void look_at(struct user *u, const struct held *h, int size)
         u->wrong += h->at[i] != h->mark;
 }
 
-/* Fill all of what was given, which may be more than was asked for. */
+/* Fill the whole block, which may be larger than requested. */
 static void fill_held(struct user *u, struct held *h)
 {
     if (!h->at)
@@ -83,7 +83,7 @@ static void *use_heap(void *argument)
     return NULL;
 }
 
-/* What one thread has taken another frees, and the other way round. */
+/* One thread frees what another has allocated, and the other way round. */
 TEST(test_threads)
 {
     struct user *users = calloc(2, sizeof(*users));

@@ -1,5 +1,5 @@
 /*
- * test_highlight.c - what colours the shell's line gets, and that putting them there changes neither
+ * test_highlight.c - which colours the shell's line gets, and that adding them changes neither
  * its characters nor the cursor's place: an emulated screen is compared with the line drawn plainly.
  */
 #include "shell/line/highlight.h"
@@ -90,7 +90,7 @@ static void draw(struct screen *s, const char *line, size_t cursor)
     }
 }
 
-/* Do what a terminal does with what paint() writes; anything else is an error. */
+/* Act as a terminal on the output of paint(); anything else is an error. */
 static void write_to(struct screen *s, const char *at)
 {
     while (*at) {
@@ -195,7 +195,7 @@ TEST(test_places)
     }
 }
 
-/* Where it is not certain what stands where, nothing is painted. */
+/* If it is not certain what is where on the screen, nothing is painted. */
 TEST(test_uncertain)
 {
     static const char *const odd[] = {"select '\xE6\x97\xA5'", "a\tb", "a\x1b[31m", "e\xCC\x81",

@@ -49,7 +49,7 @@ TEST_IN(test_again, place_setup, place_teardown)
     expect(p, "SELECT id, tensors FROM checkpoint ORDER BY id", "1|2 2|1");
     put_safetensors(p, "1.safetensors", OTHER, 24);
     import(p, "", plain);
-    /* What nobody uses any more is gone. */
+    /* Unused rows are gone. */
     expect(p, "SELECT group_concat(name) FROM _layout_tensors", "c");
     expect(p, "SELECT count(*) FROM _layout_tensors", "1");
 }
@@ -73,7 +73,7 @@ TEST_IN(test_vanished_and_back, place_setup, place_teardown)
     expect(p, "SELECT count(*) FROM _files", "1");
 }
 
-/* A file that no format recognises any more is damaged, not gone: it is not pruned. */
+/* A file that no format recognises any longer is damaged, not gone: it is not pruned. */
 TEST_IN(test_overwritten, place_setup, place_teardown)
 {
     static const char index[] = "{\"weight_map\":{\"a.w\":\"3.safetensors\","
@@ -292,7 +292,7 @@ TEST_IN(test_sets, place_setup, place_teardown)
     expect_report(import(p, "", plain), "2 new 0 changed 0 same 0 failed 1 gone");
 }
 
-/* A set is not changed by another that comes to be beside it. */
+/* A new set beside a set does not change it. */
 TEST_IN(test_sets_side_by_side, place_setup, place_teardown)
 {
     static const char first[] = "{\"weight_map\":{\"c\":\"one-00001-of-00001.safetensors\"}}";
@@ -308,7 +308,7 @@ TEST_IN(test_sets_side_by_side, place_setup, place_teardown)
     expect_report(import(p, "", plain), "0 new 0 changed 2 same 0 failed 0 gone");
 }
 
-/* Every row of the storage tables but the time of the import. */
+/* Every row of the storage tables except the time of the import. */
 static char *dump(const struct place *p, unsigned jobs)
 {
     struct import_options options = {.jobs = jobs};
@@ -344,7 +344,7 @@ TEST_IN(test_threads_do_not_matter, place_setup, place_teardown)
     free(many);
 }
 
-/* What is too much for the list is counted, not lost. */
+/* Entries beyond the list's size are counted, not lost. */
 TEST_IN(test_too_many_issues, place_setup, place_teardown)
 {
     const struct place *p = *state;
@@ -450,7 +450,7 @@ TEST_IN(test_new_catalog_over_commits, place_setup, place_teardown)
     db_close(db);
 }
 
-/* An import of the root replaces what was said about the root and all that is below it. */
+/* An import of the root replaces all issues of the root and everything below it. */
 TEST_IN(test_root_is_cleared, place_setup, place_teardown)
 {
     const struct place *p = *state;
@@ -471,7 +471,7 @@ TEST_IN(test_root_is_cleared, place_setup, place_teardown)
     db_close(db);
 }
 
-/* Modules are as long, in characters, as what they count says; kinds are told apart: names of any length
+/* Modules have the length, in characters, that they give; kinds are told apart: names of any length
  * before, in and after characters of several bytes, of three shapes and two dtypes. */
 TEST_IN(test_modules_and_kinds, place_setup, place_teardown)
 {

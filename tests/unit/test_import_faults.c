@@ -1,5 +1,5 @@
 /*
- * test_import_faults.c - the import while the machine fails: what cannot be read for a passing
+ * test_import_faults.c - the import while the machine fails: a file that cannot be read for a passing
  * reason is an issue, is not remembered and not taken for gone. The linker puts __wrap_X in the
  * place of X (Makefile), so that this works for root too.
  */
@@ -149,7 +149,7 @@ TEST_IN(test_passing_trouble, place_setup, teardown)
     }
 }
 
-/* A set with a shard that could not be read is looked at again. */
+/* A set with a shard that could not be read is read again. */
 TEST_IN(test_passing_trouble_of_a_shard, place_setup, teardown)
 {
     static const char index[] = "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
@@ -172,7 +172,7 @@ TEST_IN(test_passing_trouble_of_a_shard, place_setup, teardown)
     }
 }
 
-/* What cannot be looked at is not gone: it is an issue, and --prune lets it be. */
+/* A file that cannot be looked at is not gone: it is an issue, and --prune leaves it. */
 TEST_IN(test_prune_drops_what_is_gone_alone, place_setup, teardown)
 {
     static const struct {
@@ -237,7 +237,7 @@ static void put_array(const struct place *p, const char *directory)
     put_file(p, name, "12345678", 8);
 }
 
-/* What a directory is, is not decided from half of the evidence. */
+/* A directory's format is not decided from half of the evidence. */
 TEST_IN(test_trouble_with_evidence, place_setup, teardown)
 {
     struct import_options prune = {.prune = true};
@@ -259,7 +259,7 @@ TEST_IN(test_trouble_with_evidence, place_setup, teardown)
     }
 }
 
-/* What a program with other formats passed over is looked at again. */
+/* Files that a program with other formats passed over are looked at again. */
 TEST_IN(test_other_formats, place_setup, teardown)
 {
     const struct place *p = *state;
@@ -363,7 +363,7 @@ TEST_IN(test_known_stays_by_prefix, place_setup, teardown)
     free(before);
 }
 
-/* An entry that cannot be looked at may be what makes a directory one checkpoint: its parts do not
+/* An entry that cannot be looked at may make a directory one checkpoint: its parts do not
  * come in by themselves. */
 TEST_IN(test_directory_in_doubt, place_setup, teardown)
 {
@@ -391,7 +391,7 @@ TEST_IN(test_directory_in_doubt, place_setup, teardown)
     }
 }
 
-/* Such an entry may also be what keeps a directory from being one: shards alone are DCP's, and beside a
+/* Such an entry may also keep a directory from being one: shards alone are DCP's, and beside a
  * file of another format they are not. */
 TEST_IN(test_neighbour_in_doubt, place_setup, teardown)
 {
@@ -431,7 +431,7 @@ TEST_IN(test_copies_that_cannot_be_read, place_setup, teardown)
     }
 }
 
-/* One call fails, whichever it is: what is catalogued is what would be without it, or an issue says
+/* One call fails, whichever it is: the catalog is as it would be without the failure, or an issue says
  * what happened; and the next import has all. */
 TEST_IN(test_any_one_trouble, place_setup, teardown)
 {
@@ -578,7 +578,7 @@ TEST_IN(test_verify_lists_once, place_setup, teardown)
     expect(p, "SELECT count(*) FROM verification WHERE findings = 0", "3");
 }
 
-/* How a hashing went that somebody watched. */
+/* The progress that a watcher of a hashing saw. */
 struct seen {
     uint64_t done, total;
     bool steady; /* it never went back, and the total stayed */
@@ -593,7 +593,7 @@ static void see(void *context, const char *doing, uint64_t done, uint64_t total)
     seen->total = total;
 }
 
-/* Hash `count` checkpoints from `first` on in a fresh catalog; how often their files were read. */
+/* Hash `count` checkpoints from `first` on in a fresh catalog; returns how often their files were read. */
 static int reads_of_hashing(const struct place *p, int64_t first, size_t count, bool twins,
                             struct seen *seen)
 {
@@ -616,7 +616,7 @@ static int reads_of_hashing(const struct place *p, int64_t first, size_t count, 
 }
 
 /* A file with five names is read once, and all its names have its hashes; a copy is read. How far the work
- * has come is of all checkpoints. */
+ * has come counts all checkpoints. */
 TEST_IN(test_links_are_hashed_once, place_setup, teardown)
 {
     const struct place *p = *state;

@@ -192,7 +192,7 @@ static void try_calls(const struct place *p, const struct kept *before, const ch
         try_call(p, before, at, wanted, what);
 }
 
-/* Of each fixture: into an empty catalog, into one that knows it, and into one that knows it as it was
+/* Each fixture: into an empty catalog, into one that knows it, and into one that knows it as it was
  * before all of its files changed. */
 TEST_IN(test_one_call_lacks, place_setup, place_teardown)
 {

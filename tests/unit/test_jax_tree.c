@@ -1,5 +1,5 @@
 /*
- * Trees of JAX's pytree serialisation, printed a leaf a line:
+ * Trees of JAX's pytree serialisation, printed one leaf per line:
  *
  *   NAME KEY DTYPE[SHAPE]    an array      NAME KEY TYPE    another leaf
  *   NAME (KIND)              a node without children
@@ -60,7 +60,7 @@ struct spec {
     size_t count;
 };
 
-/* Make the distance at `at` lead to the end of what there is. */
+/* Make the distance at `at` lead to the end of the bytes so far. */
 static void patch(struct text *out, size_t at)
 {
     store_u32le(out->at + at, (uint32_t)(out->len - at));

@@ -1,4 +1,4 @@
-/* test_json.c - the JSON scanner: what it takes, what it refuses, what it returns. */
+/* test_json.c - the JSON scanner: what it accepts, refuses and returns. */
 
 #include "catalog/base/json.h"
 #include "tests/unit/unit.h"
@@ -109,7 +109,7 @@ TEST(test_texts)
     }
 }
 
-/* Which forms a number has. */
+/* The forms of a number. */
 static const struct {
     const char *text;
     bool is_u64, is_i64;
@@ -182,7 +182,7 @@ TEST(test_skip)
     arena_release(&arena);
 }
 
-/* Without an arena strings are as they are written. */
+/* Without an arena strings stay as written. */
 TEST(test_raw)
 {
     struct arena arena = {0};
@@ -296,7 +296,7 @@ TEST(test_members)
     }
 }
 
-/* A reader that finds no memory ends the reading: what it could not keep is not taken for absent. */
+/* A reader that finds no memory ends the reading: a member that it could not keep is not taken for absent. */
 static bool read_kept(void *context, struct json *j)
 {
     return json_pass(j) && arena_alloc(context, 100) != NULL;

@@ -53,7 +53,7 @@ static void check_pair(const char *from_name, const char *to_name, const uint8_t
     assert_int_equal(counted.to_nan, want.to_nan);
 }
 
-/* Of rounding nothing counts; but a scale beyond float16, and what an infinity does to its block. */
+/* Rounding does not count; a scale beyond float16 does, and so does an infinity's effect on its block. */
 TEST(test_blocks)
 {
     static const char *const sources[] = {"float64", "float32", "bfloat16"};

@@ -1,9 +1,9 @@
-/* test_map_form.c - files of maps without the shell: what each form makes of a text, and of a set. */
+/* test_map_form.c - files of maps without the shell: what each form makes from a text, and from a set. */
 
 #include "catalog/maps/form/form.h"
 #include "tests/unit/unit.h"
 
-/* A text, the form that it is in, and the set as another form writes it; or, after '!', why it is refused. */
+/* A text, its form, and the set as another form writes it; or, after '!', why it is refused. */
 static const struct {
     const char *text, *form, *as, *written;
 } cases[] = {

@@ -1,5 +1,5 @@
 /*
- * test_module_sums.c - packed sums of modules are what was packed, and no bytes are read beyond their end.
+ * test_module_sums.c - sums of modules are the same after packing, and no bytes are read beyond their end.
  */
 #include <stdlib.h>
 #include <string.h>

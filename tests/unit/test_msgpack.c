@@ -1,5 +1,5 @@
 /*
- * test_msgpack.c - heads of every kind, what is cut short, windows that move.
+ * test_msgpack.c - heads of every kind, truncated values, windows that move.
  */
 #include "importer/container/msgpack.h"
 #include "tests/unit/unit.h"
@@ -93,7 +93,7 @@ static const struct {
 
 #define ZEROS 300
 
-/* From a source, and from a head that is all there is: the same. */
+/* From a source, and from a head that is the whole file: the same. */
 static bool read_head(const uint8_t *bytes, size_t len, struct msgpack_item *item, uint64_t *at)
 {
     struct error err = {.offset = NO_OFFSET}, other = {.offset = NO_OFFSET};
@@ -199,8 +199,8 @@ static enum status counting_read(const struct source *s, uint64_t offset, void *
     return OK;
 }
 
-/* Ten thousand small values, then ten large ones: all are found, and of the large ones little
- * more than the heads is read. */
+/* Ten thousand small values, then ten large ones: all are found, and little of the large ones except
+ * the heads is read. */
 TEST(windows)
 {
     static const struct source_ops ops = {.read_at = counting_read};

@@ -1,4 +1,4 @@
-/* test_name_tree.c - names of nested values: how they are joined, and what bounds them. */
+/* test_name_tree.c - names of nested values: how they are joined, and their limits. */
 #include "catalog/base/limits.h"
 #include "importer/job/name_tree.h"
 #include "tests/unit/unit.h"
@@ -152,7 +152,7 @@ TEST(test_all_bytes)
     name_tree_release(&t);
 }
 
-/* A name that finds no memory counts as such trouble, by which a job knows that it is not too long. */
+/* A name that finds no memory counts as a lack of memory, so that a job does not report it as too long. */
 TEST(test_no_memory)
 {
     static const uint8_t key[4096];

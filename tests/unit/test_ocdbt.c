@@ -1,5 +1,5 @@
 /*
- * OCDBT databases written by a small builder into memory, walked, and printed:
+ * OCDBT databases that a small builder writes into memory, walked and printed:
  *
  *   KEY=VALUE                    inline
  *   KEY@FILE+OFFSET:LENGTH       in a file
@@ -55,7 +55,7 @@ static void expect(struct database *d, enum status status, const char *want)
 
 /* --- well-formed ------------------------------------------------------------------------ */
 
-/* A database as another writer puts it. */
+/* A database as another writer writes it. */
 TEST(by_the_byte)
 {
     struct database d = {0};
@@ -251,7 +251,7 @@ TEST(trees)
     database_release(&d);
 }
 
-/* What cannot be read loses what is below it and nothing else. */
+/* An unreadable node loses everything below it and nothing else. */
 TEST(lost_nodes)
 {
 #define BAD_SUM "checksum of an OCDBT node does not match: the file is damaged\n"
@@ -291,7 +291,7 @@ TEST(lost_root)
     database_release(&d);
 }
 
-/* Every cut is an error or reported. Every changed bit is one too, or changes nothing. */
+/* Every cut is an error or reported. So is every changed bit, unless it changes nothing. */
 TEST(damage)
 {
     struct database d = {0};
@@ -481,7 +481,7 @@ TEST(bad_bodies)
     }
 }
 
-/* A path that leads out of the directory is refused, wherever it comes from. */
+/* A path that leads out of the directory is refused, whatever its source. */
 TEST(unsafe_paths)
 {
     /* clang-format off */
@@ -859,7 +859,7 @@ TEST(growth)
 
 /* --- files ------------------------------------------------------------------------------ */
 
-/* 40 leaves in as many files: each is opened once. */
+/* 40 leaves in 40 files: each is opened once. */
 TEST(opened_once)
 {
     struct database d = {0};

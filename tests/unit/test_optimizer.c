@@ -9,7 +9,7 @@
 #include "tests/unit/unit.h"
 
 /* clang-format off */
-/* A table of transformations made for this test. */
+/* A table of transformations for this test. */
 static const struct optax_function functions[] = {
     {"adam", "optimizer", "moments, rate", "{\"rate\": 0.0, \"mu_dtype\": null}"},
     {"sgd", "optimizer", "trace if momentum given, identity if momentum null, rate", "{\"rate\": 0.0, \"momentum\": null}"},
@@ -237,7 +237,7 @@ static const struct {
     {"{\"inject_hyperparams\": \"sgd\", \"args\": {\"rate\": {\"$schedule\": 1}, \"momentum\": 1}}", "count=int32[], hyperparams/rate=[], hyperparams/momentum=int32[], hyperparams_states/rate/count=int32[], inner_state/0/trace/a/k=[4,3], inner_state/0/trace/b=bfloat16[2]"},
     {"{\"opt\": \"trace\"}", "unknown optimizer 'trace'"},
     {"{\"opt\": \"sgd\", \"args\": {\"eta\": 1}, \"more\": 2}", "unknown key 'more' beside \"opt\", TypeError: sgd() got an unexpected keyword argument 'eta'"},
-    /* Tables that somebody else wrote. */
+    /* Tables written by somebody else. */
     {"{\"opt\": \"ring\"}", "the links of 'ring' do not end"},
     {"{\"opt\": \"flood\"}", "the links of 'flood' do not end"},
 };
@@ -272,7 +272,7 @@ TEST(test_specs)
         expect(specs[i].spec, "", specs[i].error);
 }
 
-/* Shapes that no program of ours wrote. */
+/* Shapes that none of our programs wrote. */
 TEST(test_shapes)
 {
     static const char *const bad[] = {"", "2", "[2", "[2,]", "[,]", "[2]]", "[-1]", "[a]", "[ 2]"};
@@ -354,7 +354,7 @@ TEST(test_compare)
     }
 }
 
-/* Chains in a chain: each is a place, and is found without looking at the leaves of all others. */
+/* Chains in a chain: each is a place, and is found without looking at the leaves of all the others. */
 TEST(test_many_chains)
 {
     enum { CHAINS = 200, LINKS = 250 };

@@ -1,5 +1,5 @@
 /*
- * test_orbax.c - items of Orbax with bytes changed in every file of theirs: each ends in rows or in
+ * test_orbax.c - Orbax items with bytes changed in each of their files: each ends in rows or in
  * an issue. The whole ones and the verdicts on damaged ones: test_formats.c, tests/fixtures/orbax.
  */
 #include <dirent.h>

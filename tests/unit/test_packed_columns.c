@@ -1,5 +1,5 @@
 /*
- * test_packed_columns.c - packed columns are what was packed, and no bytes are read beyond their end.
+ * test_packed_columns.c - columns are the same after packing, and no bytes are read beyond their end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ TEST(test_round_trip)
     }
 }
 
-/* Tensors that have little in common are not packed. */
+/* Tensors with little in common are not packed. */
 TEST(test_little_in_common)
 {
     struct text packed = {0};

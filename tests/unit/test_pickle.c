@@ -1,5 +1,5 @@
 /*
- * test_pickle.c - every opcode, as the graph it makes; what is not a pickle; pickles that ask for
+ * test_pickle.c - every opcode, as the graph it makes; files that are not pickles; pickles that ask for
  * more than they have.
  */
 #include "catalog/base/text.h"
@@ -295,7 +295,7 @@ TEST(test_opcodes)
     }
 }
 
-/* A call that leaves no trace is known all the same. */
+/* A call that leaves no trace is still known. */
 TEST(test_traces)
 {
     static const struct {

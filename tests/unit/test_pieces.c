@@ -1,6 +1,6 @@
 /*
- * test_pieces.c - tensors cut at random into boxes that each lie in their own way: transposed,
- * with gaps, behind steps of their own; against what each element is.
+ * test_pieces.c - tensors cut at random into boxes with different layouts: transposed,
+ * with gaps, behind steps of their own; against each element's value.
  */
 #include "importer/job/job_run.h"
 #include "tests/unit/grid_world.h"
@@ -290,7 +290,7 @@ static enum status claim_one(struct job *job)
                                                   .extent_count = 1});
 }
 
-/* What a claim says of its strides is checked once, where it comes in. */
+/* The strides of a claim are checked once, where it comes in. */
 TEST(claims_are_checked)
 {
     static const struct format format = {.name = "test", .index = claim_one};

@@ -21,7 +21,7 @@ static void assert_said(const char *file, const char *title, struct text *list)
     text_release(list);
 }
 
-/* What a file says of its columns and parameters is what SQLite says. */
+/* A file describes its columns and parameters as SQLite does. */
 TEST(heads_are_true)
 {
     struct error err = {.offset = NO_OFFSET};

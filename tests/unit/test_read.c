@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 /*
- * Tensors laid out at random, read at random, compared with what each element should be: a
+ * Tensors laid out at random, read at random, compared with the expected elements: each a
  * function of its position in C order.
  */
 static uint8_t byte_of(uint64_t position, unsigned byte)
@@ -193,7 +193,7 @@ static void lay_chunks(struct model *m)
     }
 }
 
-/* Deflate what is there, if it is one run. */
+/* Deflate the data, if it is one run. */
 static void deflate_store(struct model *m)
 {
     char codec[64];

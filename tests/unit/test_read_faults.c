@@ -78,7 +78,7 @@ ssize_t __wrap_pread64(int fd, void *at, size_t len, off_t offset)
 
 enum { ROWS = 60, COLUMNS = 50, BYTES = ROWS * COLUMNS * 4 };
 
-/* What the tensors are made of: the file "plain", "packed", the same deflated, and "shard",
+/* The tensors' sources: the file "plain", "packed", the same deflated, and "shard",
  * the same with an index of its SHARD_CHUNKS parts. */
 #define SHARD_CHUNKS 6
 struct world {
@@ -295,7 +295,7 @@ static const struct {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* --- all that can be done with a tensor ------------------------------------------------- */
+/* --- everything that can be done with a tensor ------------------------------------------------- */
 
 static uint8_t got[BYTES];
 
@@ -399,7 +399,7 @@ TEST(test_checksums)
     }
 }
 
-/* What was verified while it was read is not read again. */
+/* Data verified while it was read is not read again. */
 TEST(test_verified_once)
 {
     struct world w;
@@ -518,7 +518,7 @@ TEST(test_slice_reads_little)
     }
 }
 
-/* Of many pieces only those are read that a slice touches. */
+/* Only those pieces are read that a slice touches. */
 TEST(test_slice_of_pieces)
 {
     struct world w;

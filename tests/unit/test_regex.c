@@ -7,7 +7,7 @@
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What CPython 3.11 answers: the spans of group 0, 1, ... in bytes; NULL without a match. */
+/* CPython 3.11's answers: the spans of group 0, 1, ... in bytes; NULL without a match. */
 static const struct {
     const char *pattern;
     enum regex_how how;
@@ -140,7 +140,7 @@ static const struct {
     {"(?i)(?s)(?m)^.A$", REGEX_SEARCH, "\nA", "0:2"},
 };
 
-/* What CPython 3.11 raises. */
+/* Exceptions that CPython 3.11 raises. */
 static const struct {
     const char *pattern, *class, *message;
 } errors[] = {
@@ -274,7 +274,7 @@ static const struct {
     {"((((", "error", "missing ), unterminated subpattern at position 3"},
 };
 
-/* Fine in Python, and refused here in our own words. */
+/* Valid in Python, and refused here with our own message. */
 static const struct {
     const char *pattern, *message;
 } unsupported[] = {

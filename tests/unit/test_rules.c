@@ -6,7 +6,7 @@
 
 #define WORDS_MAX 6
 
-/* The allocation that fails, counted down to; the linker puts __wrap_X in the place of X (Makefile). */
+/* The allocation that fails, by countdown; the linker puts __wrap_X in the place of X (Makefile). */
 static unsigned long fail_in;
 
 static bool fails(void)
@@ -321,7 +321,7 @@ TEST(many_keys)
 
 /* --- the index of rules ------------------------------------------------------------------ */
 
-/* Parts of patterns, and texts that they match, or almost. */
+/* Parts of patterns, and texts that they match or almost match. */
 static const struct {
     const char *pattern, *text[4];
 } parts[] = {
@@ -511,8 +511,8 @@ TEST(index_finds_what_matches)
     text_release(&name);
 }
 
-/* Of many rules only those are asked that could match: 20,000 rules, whose literals begin alike, end
- * alike, or are in the midst, take no longer for a name than a few. */
+/* Only those rules are tried that could match: 20,000 rules, whose literals begin alike, end
+ * alike, or are in the middle, take no longer for a name than a few. */
 TEST(many_rules)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * test_safetensors.c - what no small fixture shows: a header that is shared, and headers as
+ * test_safetensors.c - what no small fixture shows: a shared header, and headers as
  * large as they come.
  */
 #include "catalog/base/text.h"
@@ -41,7 +41,7 @@ static struct batch *index_file(const char *file, size_t len, struct reuse *reus
 }
 
 /* The second file with the same header takes the first one's layout; a file that lost its
- * end, or got more, does not pass for it. */
+ * end, or grew, is not accepted as that file. */
 TEST(test_shared_header)
 {
     struct text header = {0};

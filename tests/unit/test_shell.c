@@ -73,7 +73,7 @@ static bool is_ls(const char *line, size_t len)
     return len >= 2 && memcmp(line, "ls", 2) == 0;
 }
 
-/* Where a person types, a command needs no dot, unless a statement has begun. */
+/* When a person types, a command needs no dot, unless a statement has begun. */
 TEST(takes_bare_commands)
 {
     struct splitter p = {.command = is_ls};

@@ -43,7 +43,7 @@ static sqlite3 *catalog(void)
     return db;
 }
 
-/* What a SELECT of one value gives: its text, "NULL", or "error: ...". */
+/* The result of a SELECT of one value: its text, "NULL", or "error: ...". */
 static const char *answer(sqlite3 *db, const char *sql, char *out, size_t size)
 {
     sqlite3_stmt *s = NULL;
@@ -210,7 +210,7 @@ static int stop_now(void *asked)
     return 1;
 }
 
-/* What reads tensors asks whether its statement is interrupted. Nothing else here takes 5,000 steps of
+/* Functions that read tensors ask whether their statement is interrupted. Nothing else here takes 5,000 steps of
  * SQLite. */
 TEST(test_interrupted)
 {
@@ -243,7 +243,7 @@ TEST(test_interrupted)
     assert_int_equal(SQLITE_OK, sqlite3_close(db));
 }
 
-/* What fails already when a statement is prepared says what it was for. */
+/* An error while a statement is prepared says what the statement was for. */
 TEST(test_what_was_done)
 {
     sqlite3 *db = NULL;

@@ -65,7 +65,7 @@ TEST(no_entries)
     table_release(&t);
 }
 
-/* Every cut is an error. Every changed byte is one too, or changes nothing that is read. */
+/* Every cut is an error. So is every changed byte, unless it changes nothing that is read. */
 TEST(damage)
 {
     struct table t = {.entries_a_block = 3};

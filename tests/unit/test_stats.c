@@ -48,7 +48,7 @@ static void make(struct numbers *n, unsigned kind, size_t count)
     }
 }
 
-/* What is simple enough to be right. */
+/* Code simple enough to be right. */
 static void expect(const struct numbers *n, double tiny, struct stat_sums *out)
 {
     long double sum = 0, spread = 0;
@@ -163,7 +163,7 @@ TEST(test_kernels)
     free(n);
 }
 
-/* Blocks that are joined are what they are in one. */
+/* Joined blocks give the same as one block. */
 TEST(test_join)
 {
     struct numbers *n = malloc(sizeof(*n));

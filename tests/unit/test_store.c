@@ -1,6 +1,6 @@
 /*
- * Stores: what a tree in memory answers, and that a folder in memory is imported as the same folder
- * on the disk is.
+ * Stores: the answers of a tree in memory, and that a folder in memory is imported like the same folder
+ * on disk.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -139,7 +139,7 @@ static bool see_kind(void *context, const struct directory_entry *e)
     return true;
 }
 
-/* Names that no file can have are absent, which is remembered; a path too long for a call is not. */
+/* Names that no file can have are remembered as absent; a path too long for a call is not. */
 TEST(test_long_names)
 {
     static const struct {
@@ -273,7 +273,7 @@ static void add_batch(struct text *out, const struct unit *u, const char *root)
     batch_free(b);
 }
 
-/* Everything that an import would make of a root, but for the root's own path. */
+/* Everything that an import would make from a root, except the root's own path. */
 static void index_root(const char *root, struct text *out)
 {
     struct error err = {.offset = NO_OFFSET};

@@ -91,7 +91,7 @@ static uint64_t pieces_done(const struct trial *t)
     return sum;
 }
 
-/* What was dropped goes no further, and is not looked at any more; what is behind it is done. */
+/* A dropped job goes no further, and is not looked at any longer; the jobs behind it are done. */
 TEST(dropped)
 {
     for (unsigned n = 0; n < 300; n++) {
@@ -119,7 +119,7 @@ TEST(dropped)
     }
 }
 
-/* A refused job is not gone on with, and all pieces below the one that refused were begun. */
+/* A refused job is not continued, and all pieces below the one that refused were begun. */
 TEST(refused)
 {
     for (unsigned n = 0; n < 300; n++) {

@@ -83,7 +83,7 @@ static sqlite3 *small_catalog(void)
 
 /* --- comparing ---------------------------------------------------------------------------- */
 
-/* What a query of one number answers, or -1 - its error code. */
+/* The number that a query gives, or -1 - its error code. */
 static int64_t number_of(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *s = NULL;
@@ -502,7 +502,7 @@ TEST(test_hostile_values)
 
 /* --- damage ------------------------------------------------------------------------------- */
 
-/* A statement about a damaged catalog says so. */
+/* A statement on a damaged catalog fails and says so. */
 static void expect_damage(sqlite3 *db, const char *sql)
 {
     const int64_t ours = number_of(db, sql);
@@ -543,7 +543,7 @@ TEST(test_damage)
     }
 }
 
-/* What a layout lacks of its kinds is not taken for what its tensors lack. */
+/* Kinds missing from a layout do not count as values missing from its tensors. */
 TEST(test_without_kinds)
 {
     static const char *const cases[] = {"dtype = 'float32'", "shape IS NULL", "rank = 2",
@@ -665,7 +665,7 @@ static int stop_once(void *left)
     return --*(int *)left == 0;
 }
 
-/* What was half read when a statement was interrupted is not taken for all. */
+/* Rows half read when a statement was interrupted are not taken for all rows. */
 TEST(test_interrupted)
 {
     static const char *const asked_for[] = {

@@ -1,5 +1,5 @@
 /*
- * Bundles written by a small builder into a fresh directory, indexed, and printed:
+ * Bundles that a small builder writes into a fresh directory, indexed and printed:
  *
  *   NAME DTYPE SHAPE range FILE+OFFSET:STORED CODEC
  *   NAME DTYPE SHAPE pieces FILE+OFFSET:STORED@ORIGIN/SHAPE ... CODEC
@@ -577,7 +577,7 @@ TEST(data_file_names)
     }
 }
 
-/* What is said of a missing data file names the file that it may be. */
+/* The message about a missing data file names the file that it may be. */
 TEST(missing_file_hints)
 {
     static const struct {
@@ -730,7 +730,7 @@ TEST(probes)
     table_release(&v1);
 }
 
-/* Not a bundle at all, or not of this version: said for what it is. */
+/* Not a bundle at all, or not this version: reported as such. */
 TEST(other_tables)
 {
     const struct {

@@ -1,5 +1,5 @@
 /*
- * test_zarr.c - metadata of zarr arrays: how it is read, what is refused, which keys mean which
+ * test_zarr.c - metadata of zarr arrays: how it is read, what is refused, which key means which
  * chunk.
  */
 #include "catalog/base/json.h"
@@ -22,7 +22,7 @@ static void describe_level(struct text *t, const struct grid_level *level, unsig
         text_addf(t, "(%s)", level->codec);
 }
 
-/* Everything of an array in a line: "dtype [shape] codec; key rule; fill; levels; flags". */
+/* Everything about an array in one line: "dtype [shape] codec; key rule; fill; levels; flags". */
 static void describe(struct text *t, const struct zarr_array *a)
 {
     text_addf(t, "%s [", a->dtype);
@@ -139,7 +139,7 @@ TEST(test_limits)
     text_release(&t);
 }
 
-/* Whatever a byte is changed to, there is an answer. */
+/* Whatever value a byte gets, there is an answer. */
 TEST(test_damage)
 {
     static const char text[] = CODECS3(

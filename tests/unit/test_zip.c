@@ -1,5 +1,5 @@
 /*
- * test_zip.c - members of a zip archive, found and read. What directories are refused is in
+ * test_zip.c - members of a zip archive, found and read. The refused directories are in
  * tests/fixtures/npz.
  */
 #include <zlib.h>

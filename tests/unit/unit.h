@@ -48,7 +48,7 @@ static size_t unit_test_count;
 /* --- samples ---------------------------------------------------------------------------- */
 
 /* A sanitizer's program does one part in SAMPLE of an exhaustive or a random test: it is that much
- * slower. Odd, so that no step falls in with powers of two. What one run leaves out, another takes. */
+ * slower. Odd, so that no step falls in with powers of two. Another run does what one run leaves out. */
 #if defined(__SANITIZE_THREAD__)
 #    define SAMPLE 31
 #elif defined(__SANITIZE_ADDRESS__)
@@ -57,7 +57,7 @@ static size_t unit_test_count;
 #    define SAMPLE 1
 #endif
 
-/* Another one each run; CKPTDB_SEED=N repeats the run that printed N. */
+/* A new one in each run; CKPTDB_SEED=N repeats the run that printed N. */
 static inline unsigned choose_seed(void)
 {
     const char *chosen = getenv("CKPTDB_SEED");
@@ -86,7 +86,7 @@ static inline void append_file(const char *path, const void *bytes, size_t len)
     write_as(path, "ab", bytes, len);
 }
 
-/* The whole file, and no byte more, so that reading past the end is seen; free() it. */
+/* The whole file, and no byte more, so that reading past the end is found; free() it. */
 static inline uint8_t *read_file(const char *path, size_t *len)
 {
     FILE *f = fopen(path, "rb");
@@ -110,7 +110,7 @@ static inline void assert_file_is(const char *path, const char *text)
     free(bytes);
 }
 
-/* A file as the catalog has it once it was imported. */
+/* A file as the catalog has it after an import. */
 static inline struct stored_file file_now(const char *path)
 {
     struct error err = {.offset = NO_OFFSET};
