@@ -129,17 +129,23 @@ static bool follows(const struct labelling *l, size_t i)
     return i && has_run(c) && has_run(c - 1) && strcmp(c->run, c[-1].run) == 0;
 }
 
+/* Of paths: only where a checkpoint is called by its tail. */
 static void find_tails(struct labelling *l)
 {
-    struct tail *list = arena_array(&l->arena, l->count + 1, sizeof(*list));
-    size_t runs = 0;
+    struct tail *list = arena_array(&l->arena, l->count, sizeof(*list));
     if (!list)
         return;
     for (size_t i = 0; i < l->count; i++)
         list[i] = (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
     shorten(list, l->count);
+}
+
+static void find_runs(struct labelling *l)
+{
+    struct tail *list = arena_array(&l->arena, l->count + 1, sizeof(*list));
+    size_t runs = 0;
     /* Neighbours are mostly of one run. */
-    for (size_t i = 0; i < l->count; i++)
+    for (size_t i = 0; list && i < l->count; i++)
         if (has_run(&l->list[i]) && !follows(l, i))
             list[runs++] =
                 (struct tail){l->list[i].run, strlen(l->list[i].run), &l->list[i].run_tail};
@@ -335,6 +341,8 @@ static void make_name(struct labelling *l, struct labelled *c)
     if (c->form == FORM_PATH) {
         c->name = c->path;
     } else if (c->form == FORM_TAIL) {
+        if (!c->tail)
+            find_tails(l);
         c->name = c->tail;
     } else {
         bool full = c->form == FORM_FULL;
@@ -473,7 +481,7 @@ void labels_renew(sqlite3 *db, struct error *err)
     sqlite3_finalize(rows);
     if (err->status == OK) {
         find_saves(&l);
-        find_tails(&l);
+        find_runs(&l);
         find_hubs(&l);
     }
     if (err->status == OK)
@@ -550,7 +558,7 @@ void labels_add(sqlite3 *db, sqlite3_stmt *rows, struct error *err)
 {
     struct labelling l = {.db = db, .arena = {.err = err}, .err = err};
     read_rows(&l, rows);
-    find_tails(&l);
+    find_runs(&l);
     find_hubs(&l);
     for (size_t i = 0; i < l.count && err->status == OK; i++) {
         struct labelled *c = &l.list[i], *before = i ? c - 1 : NULL;
