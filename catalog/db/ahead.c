@@ -45,14 +45,20 @@ static void ahead_sync(void *argument)
     while (a->rc == SQLITE_OK && ahead_pause(a));
 }
 
-struct ahead *ahead_start(sqlite3 *db)
+static sqlite3_file *file_of(sqlite3 *db, int which)
+{
+    sqlite3_file *file = NULL;
+    const int rc = sqlite3_file_control(db, "main", which, &file);
+    return rc == SQLITE_OK && file && file->pMethods ? file : NULL;
+}
+
+struct ahead *ahead_start(sqlite3 *db, bool wal)
 {
     const char *path = sqlite3_db_filename(db, "main");
-    sqlite3_file *file = NULL;
-    sqlite3_int64 size = 0;
-    if (!path || !*path ||
-        sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
-        !file->pMethods || file->pMethods->xFileSize(file, &size) != SQLITE_OK ||
+    sqlite3_file *file =
+        file_of(db, wal ? SQLITE_FCNTL_JOURNAL_POINTER : SQLITE_FCNTL_FILE_POINTER);
+    sqlite3_int64 size = WORTH_BYTES;
+    if (!path || !*path || !file || (!wal && file->pMethods->xFileSize(file, &size) != SQLITE_OK) ||
         size < WORTH_BYTES)
         return NULL;
     struct ahead *a = calloc(1, sizeof(*a));

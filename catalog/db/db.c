@@ -236,7 +236,7 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
     if (db_number(db, "PRAGMA cache_size", NO_NAME, NULL, &size, err) != OK ||
         db_size_cache(db, -SORT_KIB, err) != OK)
         return err->status;
-    struct ahead *ahead = ahead_start(db);
+    struct ahead *ahead = ahead_start(db, false);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strstr(f->path, "/01_"))
             db_exec(db, f->text, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "catalog/base/work.h"
+#include "catalog/db/ahead.h"
 #include "catalog/db/alike.h"
 #include "catalog/db/ids.h"
 #include "catalog/db/labels.h"
@@ -106,6 +107,7 @@ struct joining {
     struct join_places *places;
     struct error first; /* of those that were left out */
     bool changed, named, wal;
+    struct ahead *ahead; /* writes the WAL while rows are joined */
 };
 
 struct join_step {
@@ -235,6 +237,8 @@ static enum status join_take(void *context, uint64_t number, void *look, struct 
     struct joining *j = context;
     const struct ckptdb_joining *o = j->options;
     struct error one = {.offset = NO_OFFSET};
+    if (j->wal && !j->ahead) /* it is opened by the first that reads */
+        j->ahead = ahead_start(j->catalog->db, true);
     if (!j->wal && j->changed)
         join_wal(j->catalog, j->wal = true);
     join_one(j, o->paths[number], look, number + 1 == o->path_count, &one);
@@ -273,6 +277,7 @@ static void join_all(struct joining *j, struct error *err)
         labels_renew(c->db, &naming);
         join_close(c, &naming);
     }
+    ahead_end(j->ahead, &naming);
     if (j->wal)
         join_wal(c, false);
     /* Of a new catalog: their pages are written once. After a kill the next one that writes builds them. */
