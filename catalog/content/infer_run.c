@@ -331,8 +331,3 @@ enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r, str
     file_cache_free(i.files);
     return err->status;
 }
-
-void infer_release(struct inferred *r)
-{
-    arena_release(&r->arena);
-}

@@ -4,7 +4,7 @@
  *   struct inferred r = {.stop = ctrl_c};
  *   if (infer_run(db, a, b, &r, &err) == OK)
  *       use(&r.set, r.task.pair);
- *   infer_release(&r);
+ *   arena_release(&r.arena);
  *
  * Contents are compared by the hashes in the catalog (hashes.h computes them); to try
  * operations, tensors are read.
@@ -27,7 +27,6 @@ struct inferred {
 };
 
 enum status infer_run(sqlite3 *, int64_t a, int64_t b, struct inferred *, struct error *);
-void infer_release(struct inferred *);
 
 /* "content", "name", "guess"; "dropped" or "missing" if only one side has the tensor. */
 const char *infer_how_name(const struct infer_pair *);

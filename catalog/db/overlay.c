@@ -114,19 +114,16 @@ enum status overlay_end(sqlite3 *db, struct error *err)
         "SELECT group_concat('DROP ' || type || ' temp.\"' || name || '\"', ';')"
         " FROM temp.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         " AND name NOT IN (SELECT name FROM temp.overlaid_before)";
-    sqlite3_stmt *s = NULL;
-    char *drops = NULL;
+    static const char doing[] = "cannot drop temporary tables";
     sqlite3_int64 any = 0;
-    db_number(db, begun, NO_NAME, "cannot read the catalog", &any, err);
-    if (!any || err->status != OK)
-        return err->status;
-    if (sqlite3_prepare_v2(db, made, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
-        drops = sqlite3_mprintf("%s", sqlite3_column_text(s, 0));
-    if (!drops)
-        db_error(db, "cannot drop temporary tables", err);
+    db_number(db, begun, NO_NAME, DB_READING, &any, err);
+    sqlite3_stmt *s = any ? db_query_to(db, err, doing, made, "") : NULL;
+    char *drops = db_row(s, doing, err) ? sqlite3_mprintf("%s", db_text(s, 0)) : NULL;
     sqlite3_finalize(s);
     if (drops)
         db_exec(db, drops, err);
+    else if (any)
+        error_memory(err);
     sqlite3_free(drops);
     return err->status;
 }

@@ -46,29 +46,19 @@ static void renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_file *f,
     sqlite3_free(name);
 }
 
-static enum status renew_sets(sqlite3 *db, struct error *err)
+/* One transaction for all sets: locking the file once for each would keep a command waiting. */
+enum status rules_install(sqlite3 *db, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT shipped FROM ruleset WHERE name = ?1", -1, &s, NULL) !=
-        SQLITE_OK)
-        db_error(db, NULL, err);
+    if (db_exec(db, "SAVEPOINT shipped", err) != OK)
+        return err->status;
+    sqlite3_stmt *s = db_query(db, err, "SELECT shipped FROM ruleset WHERE name = ?1", "");
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strncmp(f->path, FOLDER, strlen(FOLDER)) == 0)
             renew_set(db, s, f, err);
     sqlite3_finalize(s);
-    return err->status;
-}
-
-/* One transaction for all sets: locking the file once for each would keep a command waiting. */
-enum status rules_install(sqlite3 *db, struct error *err)
-{
-    enum status status = db_exec(db, "SAVEPOINT shipped", err);
-    if (status != OK)
-        return status;
-    status = renew_sets(db, err);
-    if (status == OK)
-        status = db_exec(db, "RELEASE shipped", err);
-    if (status != OK)
+    if (err->status == OK)
+        db_exec(db, "RELEASE shipped", err);
+    if (err->status != OK)
         sqlite3_exec(db, "ROLLBACK TO shipped; RELEASE shipped", NULL, NULL, NULL);
-    return status;
+    return err->status;
 }

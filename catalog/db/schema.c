@@ -101,11 +101,9 @@ void schema_check(sqlite3 *db, const char *schema, enum schema_use use, bool *di
              " WHERE type IN ('table', 'view', 'trigger') AND sql NOT NULL",
              schema);
     struct comparison c = {.count = 0};
-    sqlite3_stmt *s = NULL;
     for (struct schema_object o = {0}; c.count < OBJECTS_MAX && schema_next(&o);)
         c.made[c.count++] = o;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
-        db_error(db, NULL, err);
+    sqlite3_stmt *s = db_query(db, err, sql, "");
     while (db_row(s, NULL, err))
         compare_object(&c, db_text(s, 0), db_text(s, 1));
     sqlite3_finalize(s);

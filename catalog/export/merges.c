@@ -99,11 +99,6 @@ void merges_finish(struct merges *m, sqlite3 *db, const struct selection *want,
     text_release(&all);
 }
 
-void merges_release(struct merges *m)
-{
-    arena_release(&m->arena);
-}
-
 /* --- look-ups -------------------------------------------------------------------------------- */
 
 static int by_id(const void *id, const void *steps)

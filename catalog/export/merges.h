@@ -23,7 +23,7 @@ struct merge_own {
 };
 
 struct merges {
-    struct arena arena;
+    struct arena arena; /* of all below: the caller releases it */
     const struct ckptdb_merge *adapter;
     size_t adapters;
     bool wide;                /* there will be a cast: nothing is rounded before that */
@@ -42,7 +42,6 @@ enum status merges_find(struct merges *, sqlite3 *, const struct selection *, st
 /* After it: add to the plan the tensors that only the adapters have, and the adapters as inputs. */
 void merges_finish(struct merges *, sqlite3 *, const struct selection *, struct export_plan *,
                    struct error *err);
-void merges_release(struct merges *);
 
 /* Find a tensor, or what a recipe (NULL: none) makes, as merged; `out` lives in `arena`. */
 enum status merges_load(const struct merges *, int64_t id, const char *recipe, struct arena *arena,

@@ -532,7 +532,7 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
     if (err.status == OK && make_plan(&x) == OK)
         write_plan(&x);
     export_plan_release(&x.plan);
-    merges_release(&x.merges);
+    arena_release(&x.merges.arena);
     return library_end(&err, error);
 }
 

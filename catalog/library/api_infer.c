@@ -56,7 +56,7 @@ void ckptdb_inferred_close(ckptdb_inferred *i)
 {
     if (!i)
         return;
-    infer_release(&i->result);
+    arena_release(&i->result.arena);
     text_release(&i->map);
     free(i);
 }

@@ -46,7 +46,7 @@ struct infer_cursor {
 
 static void infer_empty(sqlite3_vtab_cursor *base)
 {
-    infer_release(&((struct infer_cursor *)base)->result);
+    arena_release(&((struct infer_cursor *)base)->result.arena);
 }
 
 static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *argv,
@@ -110,7 +110,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     vtab_clear(base->pVtab);
     if (number != 3)
         return vtab_refuse(base->pVtab, "say for which checkpoints: %s(a, b)", kind->name);
-    infer_release(&c->result);
+    arena_release(&c->result.arena);
     c->result = (struct inferred){0};
     c->of.at = c->of.end = c->of.key = 0;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
