@@ -261,7 +261,7 @@ static bool order_storage(struct tensor_plan *p, struct ordering o)
     return order_column(&o) == TENSOR_COLUMNS || (order_column(&o) == TENSOR_ID && !o.at->desc);
 }
 
-/* Whether the rows can come by the path of their file, within one path by checkpoint. */
+/* Whether the rows can come by the path of their file, within one path by id. */
 static bool order_file(struct tensor_plan *p, struct ordering o)
 {
     if (tests_checkpoints(p))
@@ -271,7 +271,9 @@ static bool order_file(struct tensor_plan *p, struct ordering o)
     o.at++;
     if (order_column(&o) == TENSOR_CHECKPOINT_ID && o.at->desc == p->backwards)
         o.at++;
-    return o.at == o.end;
+    else if (order_column(&o) == TENSOR_ORD)
+        return false;
+    return is_in_file(&o, p->backwards);
 }
 
 static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, const int *map)

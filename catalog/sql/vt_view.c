@@ -76,9 +76,10 @@ struct view_cursor {
     const char *plan; /* its key, and its conditions */
     unsigned conditions;
     bool eof;
-    /* The row of one id, or that an integer has none: rows of a join often look the same one up again. */
-    bool kept, kept_empty;
-    int64_t integer;
+    /* The only row of one value, or that it has none: the rows of a join often ask for the same again. Unless the
+     * value is an id, this is found out when it is asked for the second time; `row` is a copy then. */
+    sqlite3_value *asked, *row[VIEW_COLUMNS];
+    bool kept, kept_empty, copied, several;
 };
 
 /* --- the table ---------------------------------------------------------------------------- */
@@ -111,9 +112,21 @@ static bool view_describe(struct view_table *t)
     return true;
 }
 
+static void view_drop(struct view_cursor *c)
+{
+    for (int i = 0; c->copied && i < VIEW_COLUMNS; i++) {
+        sqlite3_value_free(c->row[i]);
+        c->row[i] = NULL;
+    }
+    c->kept = c->copied = false;
+}
+
 static void view_empty(sqlite3_vtab_cursor *base)
 {
-    vtab_give_back(&((struct view_table *)base->pVtab)->idle, &((struct view_cursor *)base)->stmt);
+    struct view_cursor *c = (struct view_cursor *)base;
+    view_drop(c);
+    sqlite3_value_free(c->asked);
+    vtab_give_back(&((struct view_table *)base->pVtab)->idle, &c->stmt);
 }
 
 static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -308,6 +321,39 @@ static int view_next(sqlite3_vtab_cursor *base)
                : vtab_failed(base->pVtab, ((struct vtab *)base->pVtab)->db, rc);
 }
 
+/* Of the two values, the first is an integer or a text. */
+static bool is_same(sqlite3_value *a, sqlite3_value *b)
+{
+    const int type = sqlite3_value_type(a);
+    if (type != sqlite3_value_type(b))
+        return false;
+    if (type == SQLITE_INTEGER)
+        return sqlite3_value_int64(a) == sqlite3_value_int64(b);
+    const int bytes = sqlite3_value_bytes(a);
+    return bytes == sqlite3_value_bytes(b) &&
+           (!bytes || !memcmp(sqlite3_value_blob(a), sqlite3_value_blob(b), (size_t)bytes));
+}
+
+/* Keep the current row, which is the first, if there is no other one. */
+static int view_keep(struct view_cursor *c)
+{
+    c->copied = true;
+    for (int i = 0; i < sqlite3_column_count(c->stmt); i++)
+        if (!(c->row[i] = sqlite3_value_dup(sqlite3_column_value(c->stmt, i))))
+            return SQLITE_NOMEM;
+    int rc = view_next(&c->base);
+    if (rc == SQLITE_OK && c->eof) {
+        c->kept = true;
+        c->eof = false;
+    } else if (rc == SQLITE_OK) {
+        view_drop(c);
+        c->several = true;
+        sqlite3_reset(c->stmt);
+        rc = view_next(&c->base);
+    }
+    return rc;
+}
+
 static int view_prepare(struct view_cursor *c, const char *plan, unsigned conditions)
 {
     struct view_table *t = (struct view_table *)c->base.pVtab;
@@ -326,16 +372,22 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
 {
     struct view_cursor *c = (struct view_cursor *)base;
     struct view_table *t = (struct view_table *)base->pVtab;
-    const bool single = number != ROWS && sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
+    const int type = number == ROWS ? SQLITE_NULL : sqlite3_value_type(argv[0]);
+    const bool single = type == SQLITE_INTEGER || type == SQLITE_TEXT;
+    const bool again = single && c->asked && c->plan == plan && is_same(argv[0], c->asked);
     unsigned conditions = 0;
     int rc = SQLITE_OK;
-    if (single && c->kept && c->plan == plan && sqlite3_value_int64(argv[0]) == c->integer) {
+    if (again && c->kept) {
         c->eof = c->kept_empty;
         return SQLITE_OK;
     }
+    c->eof = true;
     const char *at = plan;
-    for (int i = 0; i < argc; i++, at += 2)
+    for (int i = 0; i < argc; i++, at += 2) {
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL && !strchr("i01", at[1]))
+            return SQLITE_OK;
         conditions |= (unsigned)is_alike(t, at[0] - 'a', at[1], argv[i]) << i;
+    }
     if (c->stmt && c->plan == plan && c->conditions == conditions)
         sqlite3_reset(c->stmt);
     else
@@ -343,11 +395,15 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
     for (int i = 0; rc == SQLITE_OK && i < argc; i++)
         if (i < sqlite3_bind_parameter_count(c->stmt))
             rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
-    c->kept = false;
+    view_drop(c);
     rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->of.db, rc);
     c->kept = rc == SQLITE_OK && single && (number == ROW_OF_ID || c->eof);
     c->kept_empty = c->eof;
-    c->integer = single ? sqlite3_value_int64(argv[0]) : 0;
+    if (again)
+        return rc == SQLITE_OK && !c->kept && !c->several ? view_keep(c) : rc;
+    sqlite3_value_free(c->asked);
+    c->asked = single ? sqlite3_value_dup(argv[0]) : NULL;
+    c->several = false;
     return rc;
 }
 
@@ -356,24 +412,27 @@ static int view_eof(sqlite3_vtab_cursor *base)
     return ((struct view_cursor *)base)->eof;
 }
 
+static sqlite3_value *view_value(const struct view_cursor *c, int column)
+{
+    return c->copied ? c->row[column] : sqlite3_column_value(c->stmt, column);
+}
+
 static int view_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
-    sql_result_copy(ctx, sqlite3_column_value(((struct view_cursor *)base)->stmt, column));
+    sql_result_copy(ctx, view_value((struct view_cursor *)base, column));
     return SQLITE_OK;
 }
 
 static int view_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
-    sqlite3_stmt *s = ((struct view_cursor *)base)->stmt;
     const struct view_table *t = (const struct view_table *)base->pVtab;
     uint64_t hash = 0;
     for (int i = 0; i < t->columns; i++)
         if (t->keys >> i & 1) {
-            const int type = sqlite3_column_type(s, i);
-            hash = type == SQLITE_INTEGER
-                       ? rowid_add(hash, (uint64_t)sqlite3_column_int64(s, i))
-                       : rowid_add_value(hash,
-                                         type == SQLITE_NULL ? NULL : sqlite3_column_value(s, i));
+            sqlite3_value *v = view_value((const struct view_cursor *)base, i);
+            const int type = sqlite3_value_type(v);
+            hash = type == SQLITE_INTEGER ? rowid_add(hash, (uint64_t)sqlite3_value_int64(v))
+                                          : rowid_add_value(hash, type == SQLITE_NULL ? NULL : v);
         }
     *id = (sqlite3_int64)hash;
     return SQLITE_OK;

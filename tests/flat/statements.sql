@@ -710,3 +710,20 @@ SELECT c.name, count(x.hash) FROM checkpoint c LEFT JOIN content x ON x.checkpoi
 SELECT c.name, m.module FROM checkpoint c LEFT JOIN by_folded_module m ON m.checkpoint = c.name WHERE c.run = {run};
 -- 3 hashes and statistics of a checkpoint's tensors, if any
 SELECT t.name, x.hash, s.mean FROM tensor t LEFT JOIN content x ON x.tensor_id = t.id LEFT JOIN stats s ON s.tensor_id = t.id WHERE t.checkpoint_id = {cid};
+
+-- ---- joins that ask one thing for many rows, orders by file, modules by name
+
+-- 3 all tensors and their files, LEFT JOIN
+SELECT count(*), count(f.id), sum(f.size), min(f.id) FROM tensor t LEFT JOIN file f ON f.path = t.file;
+-- 3 all files and their tensors, RIGHT JOIN
+SELECT f.id, f.size, count(t.id), max(t.name) FROM tensor t RIGHT JOIN file f ON f.path = t.file GROUP BY f.id;
+-- 3 a checkpoint's tensors beside its facts, by name
+SELECT t.name, m.key, m.value FROM tensor t LEFT JOIN metadata m ON m.checkpoint = t.checkpoint WHERE t.checkpoint_id = {cid};
+-- 3 a checkpoint's tensors and issues of their files
+SELECT t.id, i.code FROM tensor t LEFT JOIN issue i ON i.path = t.file WHERE t.checkpoint_id IN ({cid}, {cid2});
+-- 3 checkpoints with the same content
+SELECT a.name, b.name FROM checkpoint a JOIN checkpoint b ON b.hash = a.hash AND b.id > a.id;
+-- 3 ordered the last files' tensors
+SELECT file, id, name FROM tensor ORDER BY file DESC, id DESC LIMIT 20;
+-- 3 ordered tensors of a kind by file and place
+SELECT file, checkpoint_id, ord, name FROM tensor WHERE rank < 2 ORDER BY file, checkpoint_id, ord LIMIT 700 OFFSET 20;
