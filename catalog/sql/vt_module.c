@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/limits.h"
 #include "catalog/base/list.h"
+#include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/module_lists.h"
@@ -28,6 +30,7 @@
 #define MODULE_TESTS   12
 #define MODULE_KEYS    MODULE_COLUMNS
 #define IN_SET(number) ((uint64_t)1 << ((number)&63))
+#define FEW_WITHIN     16384
 
 enum module_access { ALL_CHECKPOINTS, OF_ID, OF_NAME };
 
@@ -51,7 +54,7 @@ struct module_table {
     sqlite3_vtab base; /* first */
     struct module_lists lists;
     struct regex_cache *regexes;
-    sqlite3_stmt *idle, *label;
+    sqlite3_stmt *idle, *label, *between;
 };
 
 /* The modules of a layout that pass, in the order of plan.within. */
@@ -74,6 +77,16 @@ struct module_cursor {
     struct shapes {
         uint64_t lengths, depths; /* that texts can have which pass; sets of numbers modulo 64 */
     } shapes;
+    /* The tensors within the modules whose names pass, by id, each with the characters of the module's name and the
+     * test that it equals; or with none, if it begins as GLOB asks. Of names with some numbers of characters too many
+     * tensors are within them, or nothing is known: a set of numbers modulo 64. */
+    uint64_t unknown;
+    struct within {
+        int64_t id;
+        uint32_t length;
+        const struct tensor_test *equal;
+    } * within;
+    size_t within_count, within_space;
     struct arena arena;
     struct module_selection *selected; /* [layout.index] */
     size_t selected_space;
@@ -128,6 +141,7 @@ static int module_disconnect(sqlite3_vtab *base)
     module_lists_close(&t->lists);
     sqlite3_finalize(t->idle);
     sqlite3_finalize(t->label);
+    sqlite3_finalize(t->between);
     regex_cache_free(t->regexes);
     free(t);
     return SQLITE_OK;
@@ -310,6 +324,7 @@ static int module_close(sqlite3_vtab_cursor *base)
     module_reset(c);
     blocks_leave(&table_of(c)->lists.blocks);
     free(c->selected);
+    free(c->within);
     free(c->value);
     free(c->entry);
     free(c->row);
@@ -337,15 +352,67 @@ static bool sum_passes(const struct module_cursor *c, const struct module_sum *s
            number_passes(c, MODULE_NBYTES, s->nbytes);
 }
 
+static int64_t first_id(const struct module_list *l)
+{
+    return (int64_t)((uint64_t)l->layout->id << TENSOR_ORD_BITS);
+}
+
+/* The first of c->within that does not come before an id. */
+static size_t within_from(const struct module_cursor *c, int64_t id)
+{
+    size_t at = 0;
+    PARTITION_POINT(at, c->within_count, c->within[at].id < id);
+    return at;
+}
+
+static bool is_unknown(const struct module_cursor *c, const struct module_list *l,
+                       const struct module_place *p)
+{
+    return !l->plain || c->unknown & IN_SET(p->length);
+}
+
+/* How a module can pass the tests of names. */
+static const struct within *within_of(const struct module_cursor *c, const struct module_list *l,
+                                      const struct module_place *p)
+{
+    const int64_t id = first_id(l) + p->tensor;
+    for (size_t i = within_from(c, id); i < c->within_count && c->within[i].id == id; i++)
+        if (!c->within[i].equal || c->within[i].length == p->length)
+            return &c->within[i];
+    return NULL;
+}
+
+/* The name of a module, which is read only where no test says it. */
+static int name_of(struct module_cursor *c, struct module_list *l, uint32_t at, struct cell *out)
+{
+    const struct module_place *p = &l->sums.module[at];
+    const struct within *w = is_unknown(c, l, p) ? NULL : within_of(c, l, p);
+    if (!w || !w->equal)
+        return module_name(&table_of(c)->lists, l, at, out);
+    *out = w->equal->text;
+    return SQLITE_OK;
+}
+
 static int name_passes(struct module_cursor *c, struct module_list *l, uint32_t at, bool *good)
 {
     struct cell name = {0};
-    *good = !l->plain || c->shapes.lengths & IN_SET(l->sums.module[at].length);
-    int rc = *good ? module_name(&table_of(c)->lists, l, at, &name) : SQLITE_OK;
+    const struct module_place *p = &l->sums.module[at];
+    *good = (!l->plain || c->shapes.lengths & IN_SET(p->length)) &&
+            (is_unknown(c, l, p) || within_of(c, l, p));
+    int rc = *good ? name_of(c, l, at, &name) : SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && *good && i < c->plan.tests; i++)
         if (c->test[i].column == MODULE_NAME)
             *good = test_text(&c->test[i], name);
     return rc;
+}
+
+/* Whether any module of a layout can pass the tests of names. */
+static bool any_within(const struct module_cursor *c, const struct module_list *l)
+{
+    if (!l->plain || c->unknown)
+        return true;
+    const size_t at = within_from(c, first_id(l));
+    return at < c->within_count && c->within[at].id >> TENSOR_ORD_BITS == l->layout->id;
 }
 
 /* Add the modules of a depth that pass. Without tests but of the depth they need not be read. */
@@ -417,7 +484,8 @@ static int select_modules(struct module_cursor *c, struct layout *layout, struct
     *s = (struct module_selection){
         .at = arena_room(&c->arena, ((*list)->sums.count + 1) * sizeof(*s->at))};
     rc = s->at ? SQLITE_OK : SQLITE_NOMEM;
-    const size_t depths = any_sum_passes(c, *list) ? (*list)->sums.depths : 0;
+    const size_t depths =
+        any_within(c, *list) && any_sum_passes(c, *list) ? (*list)->sums.depths : 0;
     for (size_t i = 0; rc == SQLITE_OK && i < depths; i++) {
         const uint32_t depth = (*list)->sums.depth[i].depth;
         if (number_passes(c, MODULE_DEPTH, depth) &&
@@ -797,6 +865,89 @@ static struct shapes shapes_of(const struct tensor_test *t)
                            IN_SET(points) | IN_SET(slashes)};
 }
 
+/* Add the tensors of all layouts whose names are not below one text, but below another. */
+static int add_within(struct module_cursor *c, const struct text *from, const struct text *to,
+                      const struct tensor_test *equal)
+{
+    sqlite3_stmt **s = &table_of(c)->between;
+    const uint32_t length = equal ? module_characters(equal->text.at, equal->text.len) : 0;
+    const size_t before = c->within_count;
+    int rc = vtab_once(table_of(c)->lists.blocks.db, s,
+                       "SELECT id FROM _layout_tensors WHERE name >= ?1 AND name < ?2", "tt",
+                       (struct bytes){(const uint8_t *)from->at, from->len},
+                       (struct bytes){(const uint8_t *)to->at, to->len});
+    while (rc == SQLITE_OK && c->within_count - before < FEW_WITHIN &&
+           (rc = sqlite3_step(*s)) == SQLITE_ROW) {
+        struct within *list =
+            list_grow(c->within, c->within_count, &c->within_space, sizeof(*list));
+        rc = list ? SQLITE_OK : SQLITE_NOMEM;
+        if (!list)
+            break;
+        c->within = list;
+        list[c->within_count++] = (struct within){sqlite3_column_int64(*s, 0), length, equal};
+    }
+    sqlite3_reset(*s);
+    if (rc == SQLITE_OK) {
+        c->within_count = before;
+        c->unknown |= equal ? IN_SET(length) : ~(uint64_t)0;
+    }
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Find the tensors within the modules that a test of their names lets pass: after the module's name theirs have a
+ * separator, '.' or the '/' that comes after it. */
+static int find_within(struct module_cursor *c, const struct tensor_test *t)
+{
+    const bool equal = t->op == TEST_EQ || t->op == TEST_IS;
+    struct text from = {0}, to = {0};
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < t->among_count; i++)
+        rc = find_within(c, &t->among[i]);
+    if (t->op == TEST_IN || t->kind == TEST_NEVER)
+        return rc;
+    if (t->kind == TEST_TEXT && (equal || t->op == TEST_GLOB))
+        text_add(&from, t->text.at, equal ? t->text.len : strcspn(t->text.at, "*?["));
+    text_add(&to, from.at, from.len);
+    if (!from.len || (uint8_t)from.at[from.len - 1] == UINT8_MAX) {
+        c->unknown = ~(uint64_t)0;
+    } else if (equal) {
+        text_addc(&from, '.');
+        text_addc(&to, '/' + 1);
+    } else if (!to.failed) {
+        to.at[to.len - 1]++;
+    }
+    if (from.failed || to.failed)
+        rc = SQLITE_NOMEM;
+    else if (~c->unknown)
+        rc = add_within(c, &from, &to, equal ? t : NULL);
+    text_release(&from);
+    text_release(&to);
+    return rc;
+}
+
+static int by_tensor(const void *a, const void *b)
+{
+    const struct within *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* By the first test of names that leaves few. Of one checkpoint's modules there are few anyway. */
+static int narrow_within(struct module_cursor *c)
+{
+    int rc = SQLITE_OK;
+    c->unknown = ~(uint64_t)0;
+    c->within_count = 0;
+    for (int i = 0; rc == SQLITE_OK && !~c->unknown && i < c->plan.tests; i++) {
+        if (c->test[i].column != MODULE_NAME || c->plan.access != ALL_CHECKPOINTS)
+            continue;
+        c->unknown = c->within_count = 0;
+        rc = find_within(c, &c->test[i]);
+    }
+    if (c->within_count)
+        qsort(c->within, c->within_count, sizeof(*c->within), by_tensor);
+    return rc;
+}
+
 static int module_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                          sqlite3_value **argv)
 {
@@ -824,7 +975,9 @@ static int module_filter(sqlite3_vtab_cursor *base, int number, const char *text
     if (never)
         return SQLITE_OK;
     c->eof = false;
-    int rc = c->plan.by_keys ? open_keys(c) : open_checkpoints(c);
+    int rc = narrow_within(c);
+    if (rc == SQLITE_OK)
+        rc = c->plan.by_keys ? open_keys(c) : open_checkpoints(c);
     if (rc == SQLITE_OK)
         rc = c->plan.by_keys ? next_of_keys(c) : next_checkpoint(c);
     return module_fail(table_of(c), rc);
@@ -844,7 +997,7 @@ static int module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
             sqlite3_result_text(ctx, c->label.at, (int)c->label.len, SQLITE_TRANSIENT);
         break;
     case MODULE_NAME:
-        rc = module_name(&table_of(c)->lists, c->list, c->module, &name);
+        rc = name_of(c, c->list, c->module, &name);
         if (rc == SQLITE_OK && name.at)
             sqlite3_result_text(ctx, name.at, (int)name.len, SQLITE_TRANSIENT);
         break;

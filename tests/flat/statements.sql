@@ -727,3 +727,11 @@ SELECT a.name, b.name FROM checkpoint a JOIN checkpoint b ON b.hash = a.hash AND
 SELECT file, id, name FROM tensor ORDER BY file DESC, id DESC LIMIT 20;
 -- 3 ordered tensors of a kind by file and place
 SELECT file, checkpoint_id, ord, name FROM tensor WHERE rank < 2 ORDER BY file, checkpoint_id, ord LIMIT 700 OFFSET 20;
+-- 4 modules of a list, one within another
+SELECT module, count(*), sum(nbytes), max(depth) FROM by_module WHERE module IN ('model.layers.1', 'model.layers', 'model.layerz', 'lm_head', NULL) GROUP BY module;
+-- 3 modules that begin alike
+SELECT module, count(*), sum(tensors) FROM by_module WHERE module GLOB 'transformer.h.1?' GROUP BY module;
+-- 8 modules of a list that begin alike
+SELECT checkpoint, module FROM by_module WHERE module GLOB 'encoder.*' AND module IN ('encoder.block.2', 'encoder', 'model') AND tensors > 2;
+-- 3 modules of two names each checkpoint has
+SELECT count(*) FROM by_module a JOIN by_module b ON b.checkpoint_id = a.checkpoint_id WHERE a.module = 'lm_head' AND b.module = 'model.layers.0';
