@@ -74,7 +74,8 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
         .backwards = number >> 9 & 1,
         .then = (enum tensor_then)(number >> 10 & 3),
         .whole = number >> 12 & 1,
-        .later = number >> 13,
+        .upright = number >> 13 & 1,
+        .later = number >> 14,
     };
     for (; *text != ';'; text += 2, p->tests++) {
         p->test[p->tests].column = text[0] - 'a';
@@ -209,7 +210,8 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
     o.at++;
     if (is_in_file(&o, p->backwards))
         return true;
-    return p->access == BY_SCAN && order_keyed(p, &o) && is_in_file(&o, false);
+    p->upright = p->access == BY_SCAN && is_in_file(&o, false);
+    return p->upright || (p->access == BY_SCAN && order_keyed(p, &o) && is_in_file(&o, false));
 }
 
 static bool tests_checkpoints(const struct tensor_plan *p)
@@ -286,7 +288,8 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
         columns |= BIT(column_of(map, info->aOrderBy[i].iColumn));
     if (!info->nOrderBy)
         return;
-    const bool files = has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
+    const bool files =
+        has_one_checkpoint(p) || p->access == BY_SCAN || (p->access == BY_FILE && !o.at->desc);
     info->orderByConsumed = files && order_files(p, o);
     if (info->orderByConsumed) {
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
@@ -409,7 +412,7 @@ int plan_make(struct sqlite3_index_info *info, const int *columns,
     plan_order(&p, info, columns);
     plan_cost(&p, counts, info);
     info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
-                   (int)p.then << 10 | p.whole << 12 | p.later << 13;
+                   (int)p.then << 10 | p.whole << 12 | p.upright << 13 | p.later << 14;
     info->idxStr = plan_text(&p);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

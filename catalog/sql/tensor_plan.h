@@ -84,6 +84,7 @@ struct tensor_plan {
     enum tensor_order order;
     enum tensor_once once;
     bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH, IN_FILE; IN_KEYS: what comes `then` */
+    bool upright;   /* what one checkpoint has comes forwards, though checkpoints come backwards */
     enum tensor_then then; /* IN_KEYS */
     bool whole;            /* IN_KEYS: for a GROUP BY or DISTINCT, which wants all rows */
     int tests, keys;

@@ -735,3 +735,9 @@ SELECT module, count(*), sum(tensors) FROM by_module WHERE module GLOB 'transfor
 SELECT checkpoint, module FROM by_module WHERE module GLOB 'encoder.*' AND module IN ('encoder.block.2', 'encoder', 'model') AND tensors > 2;
 -- 3 modules of two names each checkpoint has
 SELECT count(*) FROM by_module a JOIN by_module b ON b.checkpoint_id = a.checkpoint_id WHERE a.module = 'lm_head' AND b.module = 'model.layers.0';
+-- 3 ordered checkpoints backwards, tensors forwards
+SELECT checkpoint_id, ord, name FROM tensor ORDER BY checkpoint_id DESC, ord LIMIT 700;
+-- 3 ordered names of checkpoints backwards, ids forwards
+SELECT checkpoint, id FROM tensor WHERE rank < 2 ORDER BY checkpoint DESC, id LIMIT 300 OFFSET 20;
+-- 3 ordered tensors of a file, backwards
+SELECT id, name FROM tensor WHERE file = {file} ORDER BY id DESC LIMIT 20;
