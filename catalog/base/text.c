@@ -54,8 +54,11 @@ bool text_addc(struct text *t, char c)
 
 bool text_varint(struct text *t, uint64_t value)
 {
-    uint8_t bytes[VARINT_MAX];
-    return text_add(t, bytes, varint_put(bytes, value));
+    if (!reserve(t, VARINT_MAX))
+        return false;
+    t->len += varint_put((uint8_t *)t->at + t->len, value);
+    t->at[t->len] = '\0';
+    return true;
 }
 
 bool text_le(struct text *t, uint64_t value, size_t bytes)

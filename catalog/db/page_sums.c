@@ -375,7 +375,7 @@ static bool write_row_in_place(sqlite3 *db, const struct summed *f, int len)
 }
 
 /* In a transaction of its own, after which page 1 has its sum, too. */
-static bool make_room(sqlite3 *db, struct summed *f)
+static bool widen_row(sqlite3 *db, struct summed *f)
 {
     static const char sql[] =
         "INSERT OR REPLACE INTO main._page_sums SELECT 1, zeroblob(4 * (page_count + page_count / 8 + 64) + 1)"
@@ -414,7 +414,7 @@ void page_sums_save(sqlite3 *db)
     f->known =
         f->known && (!f->doubtful || number(db, "PRAGMA", "main", "data_version") == f->data);
     const bool done =
-        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && make_room(db, f) &&
+        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && widen_row(db, f) &&
         sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK && write_sums(db, f);
     if (!done)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);

@@ -74,7 +74,7 @@ static int pack_rows(struct module_lists *m, struct module_list *l)
         "  module + 1 - length(replace(substr(name, 1, module), substr(name, module + 1, 1), '')),"
         "  1, iif(dtype IN ('string', 'variant', 'resource'), 0, coalesce(elements, 0)),"
         "  coalesce(nbytes, 0) FROM _layout_tensors"
-        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST " AND module",
+        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST " AND module ORDER BY 3, 1",
         "i", l->layout->id);
     while (rc == SQLITE_OK && (rc = sqlite3_step(m->rows)) == SQLITE_ROW) {
         const struct packed_module module = {(uint32_t)sqlite3_column_int64(m->rows, 0),
@@ -83,7 +83,8 @@ static int pack_rows(struct module_lists *m, struct module_list *l)
                                              {sqlite3_column_int64(m->rows, 3),
                                               sqlite3_column_int64(m->rows, 4),
                                               sqlite3_column_int64(m->rows, 5)}};
-        rc = module_pack_add(&pack, module) ? SQLITE_OK : SQLITE_NOMEM;
+        module_pack_add(&pack, &module);
+        rc = SQLITE_OK;
     }
     sqlite3_reset(m->rows);
     module_pack_end(&pack, &packed);

@@ -151,10 +151,12 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
     for (uint64_t i = s->count; i--;) {
         struct batch_module *m = &s->list[i];
         struct batch_tensor *t = &l->tensors[m->first];
-        if (m->tensors == 1 && m->length && !t->module)
+        if (m->tensors == 1 && m->length && !t->module) {
             t->module = m->length;
-        else
+            t->module_depth = (uint8_t)m->depth;
+        } else {
             s->list[--kept] = *m;
+        }
     }
     return s->count - kept;
 }

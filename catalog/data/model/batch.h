@@ -40,10 +40,11 @@ struct batch_tensor {
     uint64_t offset;             /* range: relative to its file's base */
     uint64_t stored;
     uint32_t name_len;
-    uint32_t file;       /* NO_FILE: none */
-    uint32_t module;     /* characters of its name: a module of its own; 0: none */
-    uint8_t storage;     /* enum storage */
-    bool stored_unknown; /* stored is NULL in the catalog */
+    uint32_t file;        /* NO_FILE: none */
+    uint32_t module;      /* characters of its name: a module of its own; 0: none */
+    uint8_t storage;      /* enum storage */
+    uint8_t module_depth; /* its components */
+    bool stored_unknown;  /* stored is NULL in the catalog */
 };
 
 struct batch_file {

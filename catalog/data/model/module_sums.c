@@ -4,81 +4,69 @@
 #include <string.h>
 
 #include "catalog/base/cursor.h"
-#include "catalog/base/list.h"
-#include "catalog/base/strmap.h"
 #include "catalog/data/kernel/crc32c.h"
 
 #define CRC_BYTES sizeof(uint32_t)
 
 /* --- packing ------------------------------------------------------------------------------ */
 
-bool module_pack_add(struct module_pack *p, struct packed_module module)
-{
-    struct packed_module *list = list_grow(p->module, p->count, &p->space, sizeof(*list));
-    if (!list)
-        return false;
-    p->module = list;
-    list[p->count++] = module;
-    return true;
-}
-
-static int by_depth(const void *a, const void *b)
-{
-    const struct packed_module *x = a, *y = b;
-    return x->depth != y->depth     ? (x->depth > y->depth) - (x->depth < y->depth)
-           : x->tensor != y->tensor ? (x->tensor > y->tensor) - (x->tensor < y->tensor)
-                                    : (x->length > y->length) - (x->length < y->length);
-}
-
 /* The place of a sum among those in `sums`. */
-static uint64_t pack_sum(struct strmap *index, const struct module_sum *sum, struct text *sums)
+static uint64_t pack_sum(struct module_pack *p, const struct module_sum *sum)
 {
+    const char *kept;
     bool added = false;
-    uint64_t *at = strmap_add(index, (const char *)sum, sizeof(*sum), &added);
+    uint64_t *at =
+        strmap_keep(&p->index, &p->arena, (const char *)sum, sizeof(*sum), &kept, &added);
     if (at && added) {
-        *at = index->count - 1;
-        text_varint(sums, (uint64_t)sum->tensors);
-        text_varint(sums, (uint64_t)sum->parameters);
-        text_varint(sums, (uint64_t)sum->nbytes);
+        *at = p->index.count - 1;
+        text_varint(&p->sums, (uint64_t)sum->tensors);
+        text_varint(&p->sums, (uint64_t)sum->parameters);
+        text_varint(&p->sums, (uint64_t)sum->nbytes);
     }
-    sums->failed |= !at;
+    p->sums.failed |= !at;
     return at ? *at : 0;
+}
+
+static void end_depth(struct module_pack *p)
+{
+    if (!p->count)
+        return;
+    text_varint(&p->depths, p->depth);
+    text_varint(&p->depths, p->count);
+    text_varint(&p->depths, p->modules.len - p->begin);
+    p->depth_count++;
+    p->begin = p->modules.len;
+    p->before = 0;
+    p->count = 0;
+}
+
+void module_pack_add(struct module_pack *p, const struct packed_module *m)
+{
+    if (m->depth != p->depth)
+        end_depth(p);
+    p->depth = m->depth;
+    text_varint(&p->modules, zigzag((int64_t)m->tensor - p->before));
+    text_varint(&p->modules, m->length);
+    text_varint(&p->modules, pack_sum(p, &m->sum));
+    p->before = m->tensor;
+    p->count++;
 }
 
 void module_pack_end(struct module_pack *p, struct text *out)
 {
-    struct text sums = {0}, depths = {0}, modules = {0};
-    struct strmap index = {0};
-    size_t depth_count = 0;
-    if (p->count)
-        qsort(p->module, p->count, sizeof(*p->module), by_depth);
-    for (size_t i = 0, k; i < p->count; i = k, depth_count++) {
-        const size_t begin = modules.len;
-        int64_t before = 0;
-        for (k = i; k < p->count && p->module[k].depth == p->module[i].depth; k++) {
-            const struct packed_module *m = &p->module[k];
-            text_varint(&modules, zigzag(m->tensor - before));
-            text_varint(&modules, m->length);
-            text_varint(&modules, pack_sum(&index, &m->sum, &sums));
-            before = m->tensor;
-        }
-        text_varint(&depths, p->module[i].depth);
-        text_varint(&depths, k - i);
-        text_varint(&depths, modules.len - begin);
-    }
-    text_varint(out, index.count);
-    text_add(out, sums.at, sums.len);
-    text_varint(out, depth_count);
-    text_add(out, depths.at, depths.len);
-    text_add(out, modules.at, modules.len);
+    end_depth(p);
+    text_varint(out, p->index.count);
+    text_add(out, p->sums.at, p->sums.len);
+    text_varint(out, p->depth_count);
+    text_add(out, p->depths.at, p->depths.len);
+    text_add(out, p->modules.at, p->modules.len);
     text_le(out, crc32c_extend(0, out->at, out->len), CRC_BYTES);
-    out->failed |= sums.failed || depths.failed || modules.failed;
-    text_release(&sums);
-    text_release(&depths);
-    text_release(&modules);
-    strmap_release(&index);
-    free(p->module);
-    *p = (struct module_pack){0};
+    out->failed |= p->sums.failed || p->depths.failed || p->modules.failed;
+    text_release(&p->sums);
+    text_release(&p->depths);
+    text_release(&p->modules);
+    strmap_release(&p->index);
+    arena_release(&p->arena);
 }
 
 /* --- unpacking ---------------------------------------------------------------------------- */
@@ -200,13 +188,4 @@ uint32_t module_characters(const char *text, size_t len)
     for (size_t at = 0; at < len && text[at]; count++)
         at = next_character(text, len, at);
     return count;
-}
-
-uint32_t module_components(const char *name, size_t len, uint32_t length)
-{
-    const size_t end = module_bytes(name, len, length);
-    uint32_t depth = length + 1 - module_characters(name, end);
-    for (size_t i = 0; end < len && i < end; i++)
-        depth += name[i] == name[end] && name[end];
-    return depth;
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "catalog/base/bits.h"
+#include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 
 struct module_sum {
@@ -24,18 +25,26 @@ struct module_place {
     uint32_t tensor, length, sum;
 };
 
-/* To be packed: modules, each with its depth (components) and its own sum. Zeroed at first. */
-struct module_pack {
-    struct packed_module {
-        uint32_t tensor, length, depth;
-        struct module_sum sum;
-    } * module;
-    size_t count, space;
+/* A module to be packed, with its depth (components) and its own sum. */
+struct packed_module {
+    uint32_t tensor, length, depth;
+    struct module_sum sum;
 };
 
-/* False: no memory. */
-bool module_pack_add(struct module_pack *, struct packed_module);
-/* Write them to `out`, and release them; they are then by depth. */
+/* Zeroed at first. */
+struct module_pack {
+    struct text sums, depths, modules;
+    struct strmap index; /* of sums */
+    struct arena arena;
+    size_t depth_count;
+    uint32_t depth; /* of the last modules: their number, and where they begin */
+    size_t count, begin;
+    int64_t before; /* the last tensor */
+};
+
+/* Modules come by depth, then by tensor. */
+void module_pack_add(struct module_pack *, const struct packed_module *);
+/* Write them to `out` and release them; out->failed: no memory. */
 void module_pack_end(struct module_pack *, struct text *out);
 
 /* Unpacked: the modules of depth[i] are those from depth[i].first on; module[] has them after
@@ -62,6 +71,3 @@ void module_sums_release(struct module_sums *);
 size_t module_bytes(const char *name, size_t len, uint32_t length);
 /* The number of characters in all of a text. */
 uint32_t module_characters(const char *text, size_t len);
-/* The components of the module that the first `length` characters of a name are: the character after them
- * separates. */
-uint32_t module_components(const char *name, size_t len, uint32_t length);

@@ -170,11 +170,14 @@ static struct bytes check_text(const struct batch_tensor *t, int column)
 static int64_t check_number(const struct batch_tensor *t, int column)
 {
     const struct batch_kind *k = t->kind;
-    const bool known[] = {!k->shape_unknown,  k->sized,
-                          !t->stored_unknown, true,
-                          t->file != NO_FILE, t->storage == STORAGE_RANGE};
-    const uint64_t value[] = {k->elements, k->nbytes, t->stored, t->storage, t->file, t->offset};
-    return known[column] ? (int64_t)value[column] : NUMBER_NULL;
+    switch (column) {
+    case 0: return k->shape_unknown ? NUMBER_NULL : (int64_t)k->elements;
+    case 1: return k->sized ? (int64_t)k->nbytes : NUMBER_NULL;
+    case 2: return t->stored_unknown ? NUMBER_NULL : (int64_t)t->stored;
+    case 3: return t->storage;
+    case 4: return t->file == NO_FILE ? NUMBER_NULL : t->file;
+    default: return t->storage == STORAGE_RANGE ? (int64_t)t->offset : NUMBER_NULL;
+    }
 }
 
 /* The checksum of a column of some tensors; `texts` is room for them. */
@@ -231,43 +234,47 @@ static void put_checks(struct writer *w, const struct batch_layout *l, int64_t i
     text_release(&room);
 }
 
-/* SQLite's texts end at a NUL: a module that has one is deeper than its text. */
-static bool any_nul(const struct batch_layout *l)
+/* Add the modules of a depth: those that have rows, and those that tensors describe. Returns how many. */
+static uint64_t pack_depth(struct module_pack *pack, const struct batch_layout *l, uint32_t depth)
 {
-    for (uint64_t i = 0; i < l->tensor_count; i++)
-        if (memchr(l->tensors[i].name, '\0', l->tensors[i].name_len))
-            return true;
-    return false;
+    uint64_t added = 0, at = 0;
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        const struct batch_kind *k = t->kind;
+        for (; at < l->module_count && l->modules[at].first == i; at++) {
+            const struct batch_module *m = &l->modules[at];
+            if (m->depth != depth)
+                continue;
+            module_pack_add(pack, &(struct packed_module){
+                                      m->first,
+                                      m->length,
+                                      depth,
+                                      {m->tensors, (int64_t)m->parameters, (int64_t)m->nbytes}});
+            added++;
+        }
+        if (!t->module || t->module_depth != depth)
+            continue;
+        module_pack_add(pack, &(struct packed_module){
+                                  (uint32_t)i,
+                                  t->module,
+                                  depth,
+                                  {1, k->counted ? (int64_t)k->elements : 0, (int64_t)k->nbytes}});
+        added++;
+    }
+    return added;
 }
 
-/* All modules at once: those that have rows, and those that tensors describe. */
 static void put_module_sums(struct writer *w, const struct batch_layout *l, int64_t id,
                             struct error *err)
 {
     struct module_pack pack = {0};
     struct text packed = {0};
-    bool good = true;
-    for (uint64_t i = 0; good && i < l->module_count; i++) {
-        const struct batch_module *m = &l->modules[i];
-        good = module_pack_add(&pack, (struct packed_module){m->first,
-                                                             m->length,
-                                                             m->depth,
-                                                             {m->tensors, (int64_t)m->parameters,
-                                                              (int64_t)m->nbytes}});
-    }
-    for (uint64_t i = 0; good && i < l->tensor_count; i++) {
-        const struct batch_tensor *t = &l->tensors[i];
-        const struct batch_kind *k = t->kind;
-        if (t->module)
-            good = module_pack_add(
-                &pack, (struct packed_module){
-                           (uint32_t)i,
-                           t->module,
-                           module_components(t->name, t->name_len, t->module),
-                           {1, k->counted ? (int64_t)k->elements : 0, (int64_t)k->nbytes}});
-    }
+    uint64_t left = l->module_count;
+    for (uint64_t i = 0; i < l->tensor_count; i++)
+        left += l->tensors[i].module != 0;
+    for (uint32_t depth = 1; left; depth++)
+        left -= pack_depth(&pack, l, depth);
     module_pack_end(&pack, &packed);
-    packed.failed |= !good;
     put_packed(w, PUT_MODULE_SUMS, id, &packed, err);
 }
 
@@ -300,8 +307,7 @@ static void put_layout(struct writer *w, const struct batch_layout *l, int64_t i
         write_row(w, err, PUT_BLOCKS, "ib", id, l->blocks);
     put_checks(w, l, id, err);
     put_columns(w, l, id, err);
-    if (!any_nul(l))
-        put_module_sums(w, l, id, err);
+    put_module_sums(w, l, id, err);
     struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};
     struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};
     struct feed modules = {l->module_count, module_column, l->modules, base, 0};
