@@ -96,7 +96,7 @@ page := $(sort $(wildcard shell/view/page.css shell/view/page.html shell/view/pa
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h) $G/sources.h
 
-# The library, and what the program has besides.
+# The library, and the program's other parts.
 lib := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c)) \
        $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
 core := $(lib) $(patsubst %.c,$B/core/%.o,$(filter-out shell/main.c,$(shell_c))) $B/core/gen/page.o
@@ -104,7 +104,7 @@ main := $B/core/shell/main.o
 # The extension: the catalog that answers, without exports, the library, the importer and the shell.
 ext := $(patsubst %.c,$B/ext/%.o,$(filter-out catalog/export/% catalog/library/%,$(catalog_c))) $B/ext/gen/schema.o
 
-# Objects depend on the flags they were made with; an installation takes what there is.
+# Objects depend on the flags they were made with; an installation takes the objects as they are.
 flags := $(CC) $(cflags) $(CFLAGS) $(CPPFLAGS) $(ldflags) $(LDFLAGS) $(program_libs)
 installs := $(and $(filter install install-lib uninstall,$(MAKECMDGOALS)),$(wildcard $B/flags))
 ifneq ($(if $(installs),,$(flags)),$(if $(installs),,$(file <$B/flags)))
@@ -123,7 +123,7 @@ $B/ckptdb: $(main) $(core)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(program_libs) -ldl -lm
 
-# No -lsqlite3: an extension calls the SQLite of its host. This unloads one whose beginning failed, and goes on to call
+# No -lsqlite3: an extension calls the SQLite of its host. SQLite unloads one whose initialization failed, and goes on to call
 # the functions that it had registered by then: hence -z nodelete.
 $B/ckptdb.so: $(ext)
 	$(call say,LINK,$@)

@@ -579,7 +579,7 @@ void ckptdb_free(void *);
 
 /* Infer the map that turns the names of checkpoint a into the names of b, from the contents of
  * their tensors (by the hashes in the catalog, which ckptdb_hash() computes), from names and from
- * shapes. The result does not depend on the catalog any more. */
+ * shapes. The result no longer depends on the catalog. */
 typedef struct ckptdb_inferred ckptdb_inferred;
 enum ckptdb_status ckptdb_infer(ckptdb *, int64_t a, int64_t b, ckptdb_inferred **out,
                                 struct ckptdb_error *);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Import files of the original libraries and compare with what those read from them.
+"""Import files of the original libraries and compare with what these libraries read from them.
 
     check_answers.py CKPTDB FOLDER [REGEX]
 

@@ -190,7 +190,7 @@ def adafactor(new, model):
 
 
 def adafactor_axis(name):
-    """Where the layers are: embed is what v_row keeps and v_col lacks."""
+    """Where the layers are: v_row keeps embed, v_col lacks it."""
     kind, slot = name.split("/")[-3], name.split("/")[-1]
     embed_first = kind in ROW_FIRST
     if slot == "v_row":

@@ -89,7 +89,7 @@ def run(page, binary):
 
 
 def masked(text):
-    """Without what differs from one time to the next."""
+    """Without the parts that differ between runs."""
     text = re.sub(r"20\d\d-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?", "DATE", text)
     return re.sub(r"\d+\.\d+ s\b", "TIME", text)
 
@@ -113,7 +113,7 @@ def check(page, binary):
 
 
 def demo(page):
-    """The tour as a script: headings, what stands before each block, the block, and what it does."""
+    """The tour as a script: headings, the text before each block, the block, and its effect."""
     text, at = read(page), 0
     print("plain= bold=; [ -t 1 ] && { bold=$'\\e[1m'; plain=$'\\e[0m'; }; failed=0")
     for match, commands, _ in blocks(text):

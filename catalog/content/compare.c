@@ -77,7 +77,7 @@ static void find_converters(struct comparing *c, struct error *err)
     }
 }
 
-/* Several threads read where that costs no more than reading from front to back. */
+/* Several threads read if that costs no more than reading from front to back. */
 static unsigned threads_for(const struct comparing *c)
 {
     const uint64_t pieces = (c->elements + PIECE - 1) / PIECE;

@@ -25,7 +25,7 @@ static void *verify_make_outcome(void *context, const struct sweep_part *t, uint
     return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
 }
 
-/* The file that a wrong hash is said of: the one that holds the tensor, or the first of many. NULL: none. */
+/* The file blamed for a wrong hash: the one that holds the tensor, or the first of many. NULL: none. */
 static const struct stored_file *file_to_blame(const struct stored_tensor *t)
 {
     if (t->storage == STORAGE_RANGE && t->extents[0].file != NO_FILE)

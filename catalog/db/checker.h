@@ -1,5 +1,5 @@
 /*
- * checker.h - whether rows of _layout_tensors are what was written (catalog/data/model/checks.h), for
+ * checker.h - whether rows of _layout_tensors are as written (catalog/data/model/checks.h), for
  * callers that read them one by one, or all by SQL. The virtual tables check the blocks that they load.
  */
 #pragma once

@@ -204,7 +204,7 @@ static bool is_being_written(sqlite3 *db)
 }
 
 /* An empty file may be a catalog that another program is creating, but has not locked or filled
- * yet. Return when it is not empty any more, or when nobody has locked it for CREATE_MS. */
+ * yet. Return when it is no longer empty, or when nobody has locked it for CREATE_MS. */
 static void await_creation(sqlite3 *db, const struct db_wait *wait, struct error *err)
 {
     bool empty = true;

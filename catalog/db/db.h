@@ -65,7 +65,7 @@ enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
 void lookup_close(struct lookup *);
 enum status lookup_tensor(struct lookup *, int64_t id, struct arena *, struct stored_tensor *out,
                           struct error *err);
-/* Whether the rows of a checkpoint's tensors from `first` to `last` are what was written: checker_look(). */
+/* Whether the rows of a checkpoint's tensors from `first` to `last` are as written: checker_look(). */
 enum status lookup_check(struct lookup *, int64_t checkpoint, uint32_t first, uint32_t last,
                          struct error *err);
 /* As lookup_tensor(), for what a recipe makes (compose/compose.h); its id is its first part's. */

@@ -30,7 +30,7 @@ struct summed {
     uint32_t damaged;   /* a page, from 1 on */
     sqlite3_int64 data; /* PRAGMA data_version when the sums were read: others' commits change it */
     bool known, wal;
-    bool own;      /* each sum is of what a program of ours wrote, not of what was found */
+    bool own;      /* each sum was taken from what our programs wrote, not from what was found */
     bool doubtful; /* others may have written since, in WAL mode, without counting */
     bool wrote, saving;
 };

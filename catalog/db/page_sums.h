@@ -29,8 +29,8 @@ void page_sums_begin(sqlite3 *);
  * catalog open just now. Takes away the connection's authorizer and handlers. */
 void page_sums_save(sqlite3 *);
 
-/* Whether pages of "main" that are read now are checked against sums that were taken of what our programs wrote, so that
- * a row of a page that holds is what was written. Where all pages were summed anew, damage before that has right sums. */
+/* Whether pages of "main" are now checked, when read, against sums taken from what our programs wrote, so that
+ * the rows of a page that passes are as written. If all pages were summed anew, earlier damage has correct sums. */
 bool page_sums_vouch(sqlite3 *);
 
 /* A page that was found damaged, from 1 on, and its file; 0: none. */

@@ -17,7 +17,7 @@
 /* What most queries do, for errors. */
 #define DB_READING "cannot read the catalog"
 
-/* Advice for a catalog that cannot be used any more. */
+/* Advice for a catalog that can no longer be used. */
 #define DB_IMPORT_ANEW                                                                             \
     "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "               \
     "`man ckptdb` says how maps of your own come along"

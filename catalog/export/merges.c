@@ -114,7 +114,7 @@ static const char *steps_of(const struct merges *m, int64_t id)
     return at ? at->steps : NULL;
 }
 
-/* A part of what a map makes of several tensors. These must have one dtype, so those into which nothing is
+/* A part of a tensor that a map makes from several. These must have one dtype, so those into which nothing is
  * merged are not rounded either. */
 static enum status load_part(void *merges, int64_t id, struct arena *arena,
                              struct stored_tensor *out, struct error *err)

@@ -22,7 +22,7 @@ struct exporting {
     struct error *err;
 };
 
-/* --- the catalog as the source of what is exported ------------------------------------------ */
+/* --- the catalog as the source of exported tensors ------------------------------------------ */
 
 /* The float32 zero, of shape [1], that takes the place of a slot that the optimizer does not
  * use. */

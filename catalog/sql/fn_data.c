@@ -1,6 +1,6 @@
 /*
- * fn_data.c - tensor_bytes(id [, dtype]), tensor_sha256(id [, dtype]) and tensor_hash(id), which is what
- * the column `hash` would have. Instead of an id they also accept a recipe.
+ * fn_data.c - tensor_bytes(id [, dtype]), tensor_sha256(id [, dtype]) and tensor_hash(id): the value
+ * that the column `hash` would have. Instead of an id they also accept a recipe.
  *
  * All read files, so they are DIRECTONLY and missing from the noread entry point. They give NULL
  * for tensors without bytes (the import has reported those) and for strings, whose elements have

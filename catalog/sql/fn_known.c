@@ -2,11 +2,11 @@
  * fn_known.c - functions that fail where the catalog has no such thing, for queries in which a
  * mistyped argument would look like an answer: diff(1, 99) would be "only_a" for every tensor.
  *
- *   checkpoint_id(name)     the id of what commands take as CHECKPOINT; an error for none or
+ *   checkpoint_id(name)     the id of a checkpoint named as in commands; an error for none or
  *                           several; NULL for NULL
  *   known_checkpoint(id)    the id; an error if there is no such checkpoint, or if its tensors are
- *                           not what was written
- *   known_tensor(id)        the id; an error if its row is not what was written
+ *                           not as written
+ *   known_tensor(id)        the id; an error if its row is not as written
  *   known_ruleset(name)     the name; an error if there is no such rule set; NULL for NULL
  *   known_renaming(name)    the name; an error if there is no such rule set, or if it assigns:
  *                           its rules begin at the names of a model; NULL for NULL

@@ -533,7 +533,7 @@ int blocks_packed(struct blocks *b, struct layout *l)
     return l->packed_known ? SQLITE_OK : rc;
 }
 
-/* Whether columns of a whole block are what was written. */
+/* Whether columns of a whole block are as written. */
 static int check_block(struct blocks *b, struct layout *l, const struct block *block,
                        unsigned columns, uint32_t count)
 {

@@ -17,9 +17,9 @@
  *                   (rowid.h). It is required if an optional parameter is also a column
  *
  * Parameters without a column of the same name become hidden columns, in the order of their first
- * use. Those that mean checkpoints (a, b, checkpoint, of, source, target) take what commands do: a text
- * is the id of what it names. If the value of a required parameter, or of a column, is NULL there are no rows; a NULL
- * for an optional hidden column is the same as leaving it out, so that diff(1, 2, NULL) does not
+ * use. Those that mean checkpoints (a, b, checkpoint, of, source, target) accept the same as commands: a
+ * text stands for the id of the checkpoint that it names. If a required parameter, or a column's value, is NULL
+ * there are no rows; a NULL for an optional hidden column is like leaving it out, so that diff(1, 2, NULL) does not
  * look like "no differences". Columns that a statement does not use are replaced by NULL in the
  * SELECT, so SQLite does not compute them if it can flatten the query.
  *

@@ -195,7 +195,7 @@ static double view_rows_left(const struct view_table *t, int column, int finds, 
                                               : rows / 16;
 }
 
-/* idxNum is what the only condition finds. idxStr is "f=b>;k-a+;1f": tests, an order, and the columns
+/* idxNum tells what the only condition finds. idxStr is "f=b>;k-a+;1f": tests, an order, and the columns
  * used. */
 static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
@@ -221,7 +221,7 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
     }
     text_addc(&plan, ';');
-    /* The rows that there are for each of another table would be sorted by themselves, for nothing. */
+    /* The few rows for each row of another table would be sorted by themselves, for nothing. */
     info->orderByConsumed = known && info->nOrderBy > 0;
     for (int i = 0; known && i < info->nOrderBy; i++)
         text_addf(&plan, "%c%c", 'a' + info->aOrderBy[i].iColumn,

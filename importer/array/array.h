@@ -92,14 +92,14 @@ void array_root_record(struct job *, const char *root);
 /* The same for all groups, after a scan. */
 void array_groups_record(struct job *, const char *root, const struct array_tree *);
 
-/* Warn of what the scan passed over: checkpoints of other formats, links to directories,
+/* Warn about entries that the scan passed over: checkpoints of other formats, links to directories,
  * attributes that could not be read. */
 void array_tree_report(struct job *, const char *root, const struct array_tree *);
 
-/* Warn of checkpoints below a root whose own arrays are not in directories (zarr arrays count as
+/* Warn about checkpoints below a root whose own arrays are not in directories (zarr arrays count as
  * checkpoints too), of links to directories, and of directories that cannot be read. Directories
  * of the root are not searched if their names are in `own`, where a name that ends in '*' stands
- * for all that begin so, or if the job has files in them. */
+ * for all names with that beginning, or if the job has files in them. */
 void array_tree_report_foreign(struct job *, const char *root, const char *const *own,
                                size_t own_count);
 

@@ -251,7 +251,7 @@ static enum status zip_read_entry(const struct source *s, struct cursor *c, stru
 }
 
 /* PyTorch aligns data to 64 bytes by the local header's extra field, and repeats the sizes behind the data. Where
- * that is all that fits between this header and the next, data is found without a look at the header: on another
+ * nothing else fits between this header and the next, data is found without a look at the header: on another
  * machine each would be a request. */
 static bool infer_data(const struct source *s, struct zip_member *m, uint64_t next)
 {

@@ -21,7 +21,7 @@ struct listing {
     void *context;
 };
 
-/* False: the caller wants no more. */
+/* False: the caller wants to stop. */
 static bool library_formats_give(const struct listing *l, const struct known *k)
 {
     struct text options = {0}, outputs = {0};

@@ -140,7 +140,7 @@ const char *job_beside(const struct format *f, const char *path, size_t at)
     if (at - n >= sizeof(beside_model) / sizeof(beside_model[0]) ||
         (step_model_rank(step_item(path)) >= STEP_NO_MODEL &&
          !(step_of_path(path, &place) && step_is_deepspeed(place.item))))
-        return NULL; /* DeepSpeed's folder may be all that there is of the model */
+        return NULL; /* DeepSpeed's folder may be all that exists of the model */
     return beside_model[at - n];
 }
 

@@ -48,7 +48,7 @@ static struct task *walk_push(struct walker *w, const char *path, bool named)
 
 /* --- reading one directory -------------------------------------------------------------- */
 
-/* Folders with copies or halves of what is elsewhere. In the Hugging Face cache,
+/* Folders with whole or partial copies of files elsewhere. In the Hugging Face cache,
  * .no_exist has empty files for what a repository lacks; Kauldron copies steps
  * being evaluated to _SNAPSHOTS-N. */
 static bool never_entered(const char *name, bool hub_cache)

@@ -15,8 +15,8 @@ bool diff_has_adapter(struct session *s, int64_t a, int64_t b)
     return session_number(s, is_adapter_sql, "i", b) && !session_number(s, is_adapter_sql, "i", a);
 }
 
-/* The tensor is compared with the sum before that is rounded to the tensor's dtype. In the place of b's dtype
- * is what changes it. */
+/* The tensor is compared with the sum before the sum is rounded to the tensor's dtype. In the place of b's dtype
+ * stands the kind of change. */
 static const char fill_sql[] =
     "CREATE TEMP TABLE difference AS SELECT"
     " CASE m.status WHEN 'ok' THEN 'value' WHEN 'added' THEN 'only_b' ELSE 'refused' END AS status,"

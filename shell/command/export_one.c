@@ -35,7 +35,7 @@ void export_report(struct text *t, const char *path, const struct export_result 
         r->done.tensors, r->done.nbytes, r->done.files, r->seconds);
 }
 
-/* One line of what was written, or would be. */
+/* One line about the file written, or to be written. */
 static void say_result(const struct export_result *r, bool dry)
 {
     const struct ckptdb_exported *done = &r->done;

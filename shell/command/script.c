@@ -69,7 +69,7 @@ static double seconds_of(const struct timespec *t)
     return (double)t->tv_sec + (double)t->tv_nsec / 1e9;
 }
 
-/* Run a statement, and print what there is to say about the time it took. */
+/* Run a statement, and print its time (if asked for) and hints. */
 static int run_timed(struct session *s, sqlite3_stmt *stmt)
 {
     struct timespec wall[2], cpu[2];

@@ -151,7 +151,7 @@ static char *next_name(struct wanted *w, const char *table, const char *prefix, 
     return found;
 }
 
-/* The length of what the first and the last name have in common, in whole levels. It saves
+/* The length of the common beginning of the first and the last name, in whole levels. It saves
  * a query for each of those levels. */
 static size_t shared_levels(const struct wanted *w, const char *first, const char *last)
 {

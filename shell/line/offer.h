@@ -1,5 +1,5 @@
 /*
- * offer.h - what there is to complete a word with: names of the catalog, of commands, of files.
+ * offer.h - the candidates for completing a word: names in the catalog, of commands, of files.
  */
 #pragma once
 

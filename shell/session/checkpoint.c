@@ -62,7 +62,7 @@ char *session_importable(const char *name)
     return NULL;
 }
 
-/* The path of what the user's catalog calls so, while one in memory is in its place; malloc'ed; NULL: it
+/* The path that the user's catalog has for a name, while one in memory is in its place; malloc'ed; NULL: it
  * has nothing with this name. */
 static char *path_in_catalog(struct session *s, const char *name)
 {

@@ -1,6 +1,6 @@
 // grid.js - tables of any length: only the rows in sight are elements. A column is
 //
-//   {title, width (px; 0: what is left, `least` of it), text(row) or node(row), sort(row): number or text, right, hint(row)}
+//   {title, width (px; 0: the rest, at least `least`), text(row) or node(row), sort(row): number or text, right, hint(row)}
 //
 // and a tree is a grid whose rows have depths.
 

@@ -11,7 +11,7 @@ scripts=$(cat d3/d3-array.min.js d3/d3-color.min.js d3/d3-interpolate.min.js d3/
     d3/d3-time-format.min.js d3/d3-scale.min.js d3/d3-hierarchy.min.js &&
     echo "'use strict';" && cat data.js text.js grid.js charts.js pages.js main.js)
 
-digest() { # of what the element holds: the text and the line ends around it
+digest() { # of the element's contents: the text and the line ends around it
     printf '\n%s\n' "$1" | sha256sum | cut -c1-64 | sed 's/../\\x&/g' | xargs -0 env printf '%b' | head -c 32 | base64
 }
 

@@ -17,7 +17,7 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202
 function visible(text) {
   return text.replace(UNSEEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
-// A name, which is kept from changing the direction of what is around it.
+// A name, which cannot change the direction of the text around it.
 function named(text) {
   return text === '' ? h('i', { class: 'empty' }, '""') : h('bdi', {}, visible(text));
 }

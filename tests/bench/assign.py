@@ -38,7 +38,7 @@ def source_names(count):
 
 
 def model_names(names):
-    """As many as there are in `names`, whose routers take the place of the last."""
+    """As many names as in `names`, where routers replace the last ones."""
     out = {}
     for name in names:
         odd = re.search(r"layers_\d*[13579]/mlp/", name)

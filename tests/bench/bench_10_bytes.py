@@ -130,7 +130,7 @@ def values(bench, catalog):
 
 
 def dedup(bench, catalog, folder, layouts):
-    """Runs whose every other tensor is frozen, under one layout or some: the first name is the layout's own."""
+    """Runs in which every other tensor is frozen, under one layout or several: the first name is the layout's own."""
     os.mkdir(folder)
     count, of = bench.count(CHECKPOINTS), f", {layouts} layouts" * (layouts > 1)
     texts = []

@@ -15,11 +15,11 @@ from runs import write  # noqa: E402
 from statements import fixed, titles  # noqa: E402
 
 STEPS, TENSORS = 5, 500
-PATIENCE = 20  # a statement is ended after N times what flat tables take, and five seconds at least
+PATIENCE = 20  # a statement is ended after N times the flat tables' time, and five seconds at least
 
 
 def cpu_of(command, patience):
-    """Seconds of CPU, and the output; None instead of an output where it had to be ended."""
+    """Seconds of CPU, and the output; None instead of an output if it had to be ended."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = None
     try:
@@ -32,8 +32,8 @@ def cpu_of(command, patience):
 
 
 def alike(statement, ours, flat):
-    """What `sqlite3` prints as a list is what we print, but for the last digits of reals, and the order where there
-    is no ORDER BY that is total."""
+    """`sqlite3` prints the same list as we do, except the last digits of reals, and the order if there
+    is no total ORDER BY."""
     if statement.how == "counted":
         return ours.count(b"\n") == flat.count(b"\n")
     sides = [[re.sub(rb"(?<=[|\n])\d+\.\d+(e[+-]\d+)?(?=[|\n])", lambda real: b"%.11g" % float(real[0]), b"\n" + line + b"\n")
@@ -42,7 +42,7 @@ def alike(statement, ours, flat):
 
 
 def pairs_of(bench, statement, catalog, flat):
-    """Both sides' seconds in turn: at least three pairs, more where one is short."""
+    """Both sides' seconds in turn: at least three pairs, more if one is short."""
     ours = [bench.ckptdb, "-d", str(catalog), "--readonly", "--list", statement.sql]
     theirs = ["sqlite3", "-list", f"file:{flat}?mode=ro", statement.sql]
     found, spent = [], 0

@@ -78,7 +78,7 @@ def save(path, count):
 
 
 def hashes(bench, path):
-    """Of what lies there, by name but for what TensorFlow adds to names."""
+    """Hashes of the tensors there, by name without TensorFlow's additions."""
     bench.run([bench.ckptdb, "import", path])
     bench.run([bench.ckptdb, "hash", path])
     _, lines = bench.run([bench.ckptdb, "--list", "SELECT name || ' ' || hash FROM tensor WHERE dtype = 'float32' AND "

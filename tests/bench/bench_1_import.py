@@ -58,7 +58,7 @@ def again(bench):
 
 
 def write_long(path, tensors):
-    """Piece by piece: what this process has counts as its children's, too."""
+    """Piece by piece: this process's memory counts as its children's, too."""
     with open(path, "wb") as f:
         f.write(bytes(8) + b"{")
         for i in range(tensors):
@@ -72,7 +72,7 @@ def write_long(path, tensors):
 
 
 def most_memory(command, folder):
-    """MB that a command had at most."""
+    """A command's peak memory in MB."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -103,7 +103,7 @@ def same(ours, reference):
 
 
 def catalog_of(bench, name, count, layouts):
-    """The catalog of N checkpoints, whose layouts follow each other in turn, and how long its import took."""
+    """A catalog of N checkpoints, whose layouts alternate, and the duration of its import."""
     folder, catalog = bench.root / name, bench.root / f"{name}.db"
     headers = [header(names(LAYERS, f"run{k}")) for k in range(layouts)]
     many(folder, count, lambda i: headers[i % len(headers)])

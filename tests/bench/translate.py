@@ -93,7 +93,7 @@ NORMS = {
 
 
 def place(slot, tower=None):
-    """Where the new name begins, how it ends, and what the tower is called."""
+    """How the new name begins and ends, and the name of the tower."""
     suffix = "/" + SLOTS[slot] if slot else ""
     root = "state/param_states" if slot else "target"
     return root, suffix, "decoder" if tower == "transformer" else tower

@@ -41,7 +41,7 @@ def gguf(path, name, shape, kind, raw):
 
 
 def sources():
-    """File, shape, values in C order; of 4 bits a row is odd, so that rows begin inside of a byte."""
+    """File, shape, values in C order; rows of 4-bit elements are odd, so that rows begin inside a byte."""
     shape = [7, 301]
     codes = [random.randrange(16) for _ in range(7 * 301)]
     packed = bytes(a | b << 4 for a, b in zip(codes[::2], codes[1::2] + [0]))

@@ -86,7 +86,7 @@ def main():
             process.send_signal(signal.SIGKILL)
             process.wait()
             now = digest("k")
-            # Parts get their names before the index, which is the last: without it nothing loads them.
+            # Parts get their names before the index, which comes last: without it nothing loads them.
             last = [p for p in whole if p.endswith((".index.json", ".index"))]
             complete = now == whole
             begun = all(whole.get(p) == sum_ for p, sum_ in now.items()) and last and last[0] not in now

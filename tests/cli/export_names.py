@@ -1,4 +1,4 @@
-"""Odd names: an export refuses them before the first byte, saying what helps, or what it writes is imported with the same
+"""Odd names: an export refuses them before the first byte, saying what helps, or its file is imported with the same
 names and values. Prints what differs, and for each format why it refused.
 
 export_names.py [SEED [ROUNDS]]

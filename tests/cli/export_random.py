@@ -181,7 +181,7 @@ def export_all(export, round_, chosen):
 
 
 def compare(export, path, chosen, made):
-    """What the copy holds, beside what it was made of."""
+    """The contents of the copy, beside those of its source."""
     places = [os.path.abspath(path), os.path.abspath(path) + ".index.json", os.path.abspath(path).removesuffix(".index"),
               *glob.glob(os.path.abspath(path).removesuffix(".gguf") + "-00001-of-*.gguf")]
     copies = {name.removeprefix("target/"): (dtype, sizes, digest) for name, dtype, sizes, digest in rows(

@@ -55,7 +55,7 @@ def make():
 
 
 def pages_of(path):
-    """Where the bytes that are not zero are, by what has their page."""
+    """The offsets of the bytes that are not zero, by the owner of their page."""
     good, places = read(path), {}
     size = int(run(path, "PRAGMA page_size")[1])
     owner = dict(line.split("\t") for line in run(path, "--tsv", "SELECT pageno, name FROM dbstat")[1].decode().split("\n") if line)
@@ -90,7 +90,7 @@ def flip_many(rng):
 
 
 def flip_rule(path):
-    """Whether a byte of a rule, flipped, is told, and whether the map is what it was."""
+    """Whether a flipped byte in a rule is reported, and whether the map is unchanged."""
     data = read(path)
     write("bad.db", data.replace(b"NORM", b"norm"))
     status, _, why = run("bad.db", "--readonly", "map", "run", "mine", "llama")
@@ -114,7 +114,7 @@ def vouched(path):
 
 
 def flip_before_another(path):
-    """Sums that are taken of a flipped name say nothing of it: those of its layout do."""
+    """Sums taken from a flipped name do not show the flip: its layout's sums do."""
     write("bad.db", read(path).replace(b"model.norm.weight", b"model.norn.weight"))
     with sqlite3.connect("bad.db") as other:
         other.execute("CREATE TABLE notes(text)")

@@ -207,7 +207,7 @@ class Taker:
 
 
 def text_of(name):
-    """As it is catalogued: what is not UTF-8 with its bytes escaped."""
+    """As it is catalogued: bytes that are not UTF-8 are escaped."""
     text = name.decode("utf-8", "backslashreplace")
     return text if text.encode() == name else re.sub(r"[\0-\x1f\x7f-\x9f]", lambda m: f"\\x{ord(m[0]):02x}", text)
 

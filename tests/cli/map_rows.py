@@ -99,7 +99,7 @@ def leaves(made, prefix=""):
 
 
 def checkpoints(r, folder):
-    """Some that share a layout, a name or nothing. Gives the names that patterns are made of."""
+    """Some that share a layout, a name or nothing. Returns the names that patterns are made from."""
     pool = [words.name(r) for _ in range(8)]
     if r.random() < 0.3:
         pool.append(r.choice("aé") + "b" * (r.choice(LONG) - 1))
@@ -186,7 +186,7 @@ def quote(value):
 
 
 def ask(folder, sql):
-    """What a script prints, and what it complains of."""
+    """A script's output, and its complaints."""
     done = subprocess.run([os.environ["CKPTDB_BIN"], "-d", f"{folder}.db", "--list", "-f", "-"], input=".bail off\n" + sql,
                           capture_output=True, encoding="utf-8", check=False)
     return done.stdout.split("\n"), done.stderr

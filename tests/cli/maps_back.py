@@ -137,7 +137,7 @@ def hf_t5(new, **more):
 
 
 def t5_mesh(new, name):
-    """T5 as Mesh TensorFlow has it, with Adafactor's slots."""
+    """T5 in Mesh TensorFlow's form, with Adafactor's slots."""
     model = {"global_step": new(dtype="int64")}
 
     def matrix(path, *shape):
@@ -197,7 +197,7 @@ def resnet(new):
 
 
 def flax(hf):
-    """The tree of transformers' Flax model, written from what its modules are: Dense and Conv, Embed, LayerNorm, BatchNorm."""
+    """The tree of transformers' Flax model, written according to its modules: Dense and Conv, Embed, LayerNorm, BatchNorm."""
     tree, above = {}, "params/" if any("running_" in name for name in hf) else ""
     for name, t in hf.items():
         module, leaf = name.rpartition(".")[::2]
@@ -330,7 +330,7 @@ BACK = """INSERT INTO rule(ruleset, ord, pattern, replacement, ops) SELECT 'back
 
 
 def from_flax(folder, make):
-    """There: what the tree was made of. Back: by the inverse of the map, which is of this tree alone, with what undoes its turns."""
+    """There: the tree's source. Back: by the inverse of the map, made for this tree alone, with operations that undo its turns."""
     os.makedirs(folder)
     hf = make(Values(folder, "float32"))
     models.write(f"{folder}/hf", hf)

@@ -9,7 +9,7 @@ import time
 PROGRAM = os.environ["CKPTDB_BIN"]
 REAL = os.path.join(os.environ["TESTS"], "fixtures", "real")
 PARTS = {"a": ["safetensors", "tf", "numpy", "t5x"], "b": ["torch", "gguf", "hdf5"], "c": ["jax", "onnx", "orbax"]}
-# What the views say, but ids, when it was imported, and what depends on which came first.
+# The views' rows without ids, times of import, and columns that depend on which came first.
 VIEWS = {
     "checkpoint": "name, path, format, run, run_path, step, item, state, tensors, parameters, nbytes, stored, files, mtime, hash",
     "tensor": "checkpoint, path, ord, name, dtype, shape, rank, elements, nbytes, stored, storage, file, offset, hash",

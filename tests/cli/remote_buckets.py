@@ -38,7 +38,7 @@ def unpack(part):
 
 
 def listing(folder, prefix):
-    """Names of what is right below a prefix: (files, folders)."""
+    """The names directly below a prefix: (files, folders)."""
     top = os.path.join(folder, prefix)
     if not os.path.isdir(top):
         return [], []

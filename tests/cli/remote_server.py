@@ -170,7 +170,7 @@ class Handler(remote_buckets.Buckets, http.server.BaseHTTPRequestHandler):
         self.send_file(name, cut=7 if self.count() == 1 else 0)
 
     def mode_less(self, name):
-        """Fewer bytes than the range that it states, and a length that says so."""
+        """Fewer bytes than the stated range, and a length that agrees with them."""
         data, tag = self.read(name)
         self.answer(206, data[:1000], Content_Range=self.range_of(data), ETag=tag)
 

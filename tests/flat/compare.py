@@ -64,7 +64,7 @@ class Flat:
 
 
 def rows_of(text):
-    """Of JSON, whose objects may have a key twice."""
+    """From JSON, whose objects may have a key twice."""
     rows = json.loads(text, object_pairs_hook=lambda pairs: pairs, strict=False)
     return [tuple(plain(value) for _, value in row) for row in rows], [key for key, _ in rows[0]] if rows else None
 
@@ -123,7 +123,7 @@ def extension(ckptdb, catalog, asked, patience):
 
 
 def differs(statement, ours, flat):
-    """How, in a line or two; None where they do not."""
+    """How they differ, in a line or two; None if they do not."""
     if isinstance(ours, str):
         return ours
     (rows, names), (expected, flat_names) = ours, flat
@@ -153,7 +153,7 @@ class Net:
             print(f"{side}: {statement.title}: {how}\n    {statement.sql}")
 
     def leave(self, statement, why):
-        """What the flat tables cannot answer: a random statement that is too much for them, or whose sum overflows."""
+        """Statements that the flat tables cannot answer: a random one that is too much for them, or whose sum overflows."""
         soon = re.fullmatch(r"no such column: .*(path|run_path)", why)  # columns that `tensor` and `checkpoint` will have
         if not soon and not (statement.title.startswith("random") and why in ("interrupted", "integer overflow")):
             self.failed += 1

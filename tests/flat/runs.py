@@ -1,4 +1,4 @@
-"""Runs of checkpoints, as safetensors files: what statements.sql has to be asked of."""
+"""Runs of checkpoints, as safetensors files, for the statements in statements.sql."""
 import json
 import os
 import random

@@ -1,4 +1,4 @@
-"""A small catalog that has a bit of everything: what compare.py asks its statements of."""
+"""A small catalog that has a bit of everything, for the statements of compare.py."""
 import os
 import shutil
 import subprocess

@@ -177,7 +177,7 @@ class Random:
         return f"{alias}.{name} {self.r.choice(['=', '>', '<=', 'IS NOT'])} {self.literal(view, name)}"
 
     def on(self, sources, alias, view):
-        """How a view joins what is there already: by a column that both have, or None."""
+        """How a view joins the tables so far: by a column that both have, or None."""
         pairs = [(f"{a}.{x}", f"{alias}.{y}", kind) for a, v in sources for x, kind in self.kinds[v].items()
                  for y, other in self.kinds[view].items() if kind == other and kind in ALONE + MANY]
         good = [pair for pair in pairs if pair[2] in ALONE]

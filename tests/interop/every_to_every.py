@@ -22,7 +22,7 @@ from exports_back import flat, read_dcp, read_gguf, read_hdf5, read_orbax, read_
 CKPTDB = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCES = os.environ.get("CKPTDB_SOURCES", os.path.join(HERE, "fixtures")).split(":")
-LARGEST = 4_000_000  # bytes of a checkpoint: what comes of more is no other case
+LARGEST = 4_000_000  # bytes of a checkpoint: more would give no other case
 
 
 def run(*args):
@@ -131,13 +131,13 @@ def export(checkpoint, name, dtypes, one=None):
 
 
 def refusal(said):
-    """Without what only this one has."""
+    """Without the parts that only this one has."""
     said = re.sub(r"ckptdb: (error: )?", "", said.strip().splitlines()[0] if said.strip() else "nothing was said")
     return re.sub(r"'[^']*'|\"[^\"]*\"|\d+|\S*/\S*", "_", said)[:140]
 
 
 def one_output(checkpoint, name, arrays, dtypes):
-    """None, or what it was refused for."""
+    """None, or the reason for the refusal."""
     one = None
     if name == "npy":
         one = sorted(arrays)[0]

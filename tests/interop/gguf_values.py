@@ -45,7 +45,7 @@ def word(most=12):
 
 
 def halves(block):
-    """Where a block may have a float16: those bytes must be no NaN, whose bits nobody promises."""
+    """Where a block may have a float16: those bytes must not be a NaN, whose bits nobody promises."""
     return block & np.array([0xFF, 0x7B] * (block.size // 2) + [0xFF] * (block.size % 2), np.uint8)
 
 
@@ -83,7 +83,7 @@ def tensor(big):
 
 # --- facts ------------------------------------------------------------------------------------
 def fact(writer, key, big):
-    """Add a fact; what the catalog must say."""
+    """Add a fact; returns what the catalog must say."""
     value = int(rng.integers(0, 128))
     choices = [
         lambda: (writer.add_uint8(key, value), value), lambda: (writer.add_int8(key, -value), -value),

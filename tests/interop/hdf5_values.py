@@ -260,7 +260,7 @@ def early(f):
 
 
 def hdf5_library():
-    """The one that h5py has loaded, for what it has no call for."""
+    """The library that h5py has loaded, for functions that h5py lacks."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         return ctypes.CDLL(next(line.split()[-1] for line in maps if "/libhdf5-" in line or "/libhdf5.so" in line))
 

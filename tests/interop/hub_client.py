@@ -1,4 +1,4 @@
-"""The hub of the tests is one by its own client, and gives the program what that is given. hub_client.py CKPTDB"""
+"""The hub's own client accepts the tests' hub, and the program gets the same answers as it does. hub_client.py CKPTDB"""
 import importlib.util
 import os
 import pathlib

@@ -131,7 +131,7 @@ def compare(want):
 
 # --- cases: each writes into the folder it is in and returns { path: { name: answer } } --------
 def saved(path, values, **how):
-    """Save with the handler's options; what Orbax itself restores."""
+    """Save with the handler's options; returns what Orbax itself restores."""
     full = os.path.abspath(path)
     with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**how)) as checkpointer:
         checkpointer.save(full, values)
@@ -247,7 +247,7 @@ def one_array():
 
 
 def version_1():
-    """The newer interface; what it writes is the same but for the names of items."""
+    """The newer interface; it writes the same except for the names of items."""
     values = {"a": jnp.asarray(array()), "b": {"c": array(), "text": "x"}}
     os.makedirs("v1")
     path = os.path.abspath("v1/5")

@@ -127,7 +127,7 @@ def run(*args):
 
 
 def written(folder, source, step, number, narrow):
-    """What a step makes of `source`: a path that ckptdb reads. `narrow`: of bfloat16 again, on the way back."""
+    """A step's result for `source`: a path that ckptdb reads. `narrow`: to bfloat16 again, on the way back."""
     ruleset, form, options = step
     at = pathlib.Path(folder, str(number))
     at.mkdir()

@@ -65,13 +65,13 @@ def raw_bits(kind, count):
     name, bits, _, _ = TYPES[kind]
     raw = rng.integers(0, 2 if name == "bool" else 256, (count * bits + 7) // 8, np.uint8)
     spare = len(raw) * 8 - count * bits
-    if spare and bits < 8:  # nothing says what spare bits are: none
+    if spare and bits < 8:  # no rule defines spare bits: use none
         raw[-1] &= np.uint8(0xFF >> spare)
     return raw.tobytes()
 
 
 def typed(t, kind, raw):
-    """Put the elements into the list of their type, as onnx.proto has it."""
+    """Put the elements into the list for their type, as in onnx.proto."""
     name, bits, field, _ = TYPES[kind]
     if bits < 8 or name == "bool" or "float8" in name:
         numbers = np.frombuffer(raw, np.uint8).tolist()
@@ -193,7 +193,7 @@ def write(path):
     if rng.random() < 0.3:
         model.training_info.append(onnx.TrainingInfoProto(initialization=m.graph(2), algorithm=m.graph(2)))
     form = int(rng.integers(0, 4))
-    if form == 3:  # what protobuf allows: the model in pieces
+    if form == 3:  # protobuf allows this: the model in pieces
         rest = onnx.ModelProto()
         rest.CopyFrom(model)
         rest.ClearField("graph")

@@ -49,7 +49,7 @@ def whole(dtype, shape):
 
 
 def view(t):
-    """A random view, perhaps one that goes through its storage in an odd way."""
+    """A random view, perhaps one that walks its storage in an odd way."""
     for _ in range(rng.integers(0, 3)):
         kind = rng.integers(0, 6)
         if kind == 0 and t.dim() >= 2:

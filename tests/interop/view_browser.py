@@ -136,7 +136,7 @@ class Page:
         self.wait(f"document.querySelector('main output').textContent.startsWith({json.dumps(found)})", 30)
 
     def close(self, what):
-        """Nothing was said on the console, and nothing asked of a network."""
+        """The console is empty, and no network was used."""
         self.run("0")
         said = [m for m in self.browser.heard if m["method"] in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")]
         asked = [m["params"]["request"]["url"] for m in self.browser.heard if m["method"] == "Network.requestWillBeSent"]

@@ -78,7 +78,7 @@ class Shell:
         except OSError:
             return False
         self.raw += data
-        # What is read may end within a character, or within what a terminal does not show.
+        # A read may end within a character, or within a sequence that a terminal does not show.
         text = self.rest + self.decoder.decode(data)
         cut = BEGUN.search(text)
         self.rest = text[cut.start():] if cut else ""
@@ -86,7 +86,7 @@ class Shell:
         return bool(data)
 
     def expect(self, pattern, seconds=10):
-        """Wait until the pattern comes after what was matched before."""
+        """Wait until the pattern appears after the previous match."""
         end = time.monotonic() + seconds
         while True:
             found = re.compile(pattern).search(self.output, self.at)
@@ -964,7 +964,7 @@ COMPLETION = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../shel
 
 
 def foreign_shell(t, program, *args):
-    """A shell of the user's, in a folder whose catalog has names with what shells break words at."""
+    """A user's shell, in a folder whose catalog has names with characters at which shells break words."""
     if not shutil.which(program):
         raise Skipped(f"no {program} here")
     for name in ("sft-run/checkpoint-1900/model", "sft-run/checkpoint-1900/optimizer", "sft-run/checkpoint-2000/model",

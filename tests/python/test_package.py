@@ -445,7 +445,7 @@ class Asking(Case):
             self.assertEqual(table.column("i").to_pylist()[-1], 300000)
 
     def test_publish(self):
-        """Without pyarrow it says what to install; with it tests/interop/publish_tables.py has more."""
+        """Without pyarrow the message says what to install; tests/interop/publish_tables.py has the tests with it."""
         self.checkpoint()
         out = os.path.join(self.at, "out")
         try:
@@ -476,7 +476,7 @@ class Asking(Case):
                         self.assertTrue(value is None or isinstance(value, kinds.get(column.kind, object)), (view, column, value))
 
     def test_interrupted(self):
-        """Ctrl-C ends a statement, and what was raised is what the signal's handler raised."""
+        """Ctrl-C ends a statement, which raises what the signal's handler raised."""
         def ring(*_):
             raise TimeoutError("now")
         before = signal.signal(signal.SIGALRM, ring)
@@ -836,7 +836,7 @@ class Living(Case):
         gc.collect()
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
         self.assertLess(resident() - rss, 32 << 20)
-        gc.disable() # files are not among what waits for the collector
+        gc.disable() # files do not wait for the collector
         try:
             once()
             self.assertEqual(len(os.listdir("/proc/self/fd")), before)

@@ -78,7 +78,7 @@ struct codec_step {
 struct codec {
     const char *name;
     /* What the argument is: fields between commas. "N": a number, "A-B": one from A to B (or "A-"),
-     * "S": the size of what comes out, N or <N; "D9": from -9 to 9 (two's complement); "R": the bits
+     * "S": the size of the output, N or <N; "D9": from -9 to 9 (two's complement); "R": the bits
      * of a double; "=end|start": one of these words, as its place; at the end "*" for text that the
      * codec parses, "?" if a comma and text may follow. */
     const char *args;

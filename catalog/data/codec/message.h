@@ -6,7 +6,7 @@
  *   while ((status = message_next(&m, &f, err)) == OK && f.number)
  *       use(f.number, f.at, f.len);
  *
- * Only the fields' heads are read. Groups, which nothing writes any more, are ERR_CORRUPT.
+ * Only the fields' heads are read. Groups, which nothing writes any longer, are ERR_CORRUPT.
  */
 #pragma once
 

@@ -65,10 +65,10 @@ struct elements {
 void elements_of(struct elements *, const char *text, size_t len);
 /* The elements of an argument. If that is not a list, elements_next() returns -1. */
 void argument_elements(struct elements *, const struct argument *);
-/* 1: *at, *len is the next element. 0: there are no more. -1: not a valid list. */
+/* 1: *at, *len is the next element. 0: the list has ended. -1: not a valid list. */
 int elements_next(struct elements *, const char **at, size_t *len);
 
-/* 1: *out is the next operation of the list. 0: there are no more. -1: *err says what is wrong
+/* 1: *out is the next operation of the list. 0: the list has ended. -1: *err says what is wrong
  * (ERR_ARGUMENT). */
 int operations_next(struct elements *, struct operation *out, struct error *err);
 

@@ -109,7 +109,7 @@ __attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc, con
  * Folding (Gopal, Ozturk and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
  * Instruction", 2009) of sixteen 128-bit lanes at once: a carry-less product moves a lane forward
  * to the lane FOLDED bytes after it, and is XORed into that (at the end: the lane 64 bytes after
- * it). The 64 bytes that remain have the CRC of all that was folded. The factors of a move by
+ * it). The 64 bytes that remain have the CRC of everything folded. The factors of a move by
  * `distance` bits are x^(distance + 32) and x^(distance - 32) modulo the polynomial, bits reversed.
  */
 #    define FOLDED      ((size_t)256)

@@ -13,7 +13,7 @@
 struct checksum {
     const char *kind; /* "crc32c", "crc32" */
     uint32_t value;
-    uint64_t at;       /* in the file: offset of the data, or of what decodes to it */
+    uint64_t at;       /* in the file: offset of the data, or of the bytes that decode to it */
     uint64_t before;   /* bytes in front of the data that the checksum covers, too */
     atomic_bool *fine; /* set once the checksum was verified */
 };

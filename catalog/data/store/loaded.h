@@ -38,6 +38,6 @@ struct loaded_library {
 };
 
 /* Its functions, or NULL and an error that names the package to install: ERR_IO, since it may pass. `user`
- * is what needs it, for the message; `err` NULL: no error is set. */
+ * names what needs it, for the message; `err` NULL: no error is set. */
 const void *loaded_library(struct loaded_library *, const char *user, const char *source,
                            uint64_t offset, struct error *err);

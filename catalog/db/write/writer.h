@@ -47,5 +47,5 @@ enum status writer_close(struct writer *, struct error *err);
 /* After an error or Ctrl-C: what was committed stays. */
 void writer_abort(struct writer *);
 
-/* Drop the layouts and facts that no checkpoint uses any more, which writer_close() does by itself. */
+/* Drop the layouts and facts that no checkpoint uses any longer, which writer_close() does by itself. */
 void writer_drop_orphans(struct sqlite3 *, struct error *err);

@@ -33,10 +33,10 @@ struct form_walk {
     struct error err;
     bool begun, failed;
 };
-/* False: there are no more, or the text is not JSON (`failed`). */
+/* False: the end, or the text is not JSON (`failed`). */
 bool form_next(struct form_walk *, const char *text, size_t len, struct text *key,
                struct form_value *value);
-/* False: it ended for want of memory. */
+/* False: it ended for lack of memory. */
 bool form_walk_end(struct form_walk *);
 
 /* The first member of this name; JSON_FAIL: none, or the text is not one JSON object. */

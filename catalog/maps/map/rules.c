@@ -175,7 +175,7 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome, 
             r->pattern_fault = NULL;
         return true;
     }
-    err.status = OK; /* clear no more: it is large, and this is the inner loop */
+    err.status = OK; /* clear only these: it is large, and this is the inner loop */
     err.code = NULL;
     int matched = s->known ? regex_exec_known(r->regex, s->name.at, s->name.len, &err)
                            : regex_exec(r->regex, s->name.at, s->name.len, 0, &err);

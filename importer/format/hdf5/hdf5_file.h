@@ -11,7 +11,7 @@
  *
  * All versions of superblocks (0 to 3), object headers (1, 2), groups (symbol tables, link
  * messages, fractal heaps), dataspaces, datatypes, layouts (1 to 5) and chunk indexes that the
- * library up to 2.0 writes. Checksums of what has one are verified.
+ * library up to 2.0 writes. Checksums are verified wherever there is one.
  *
  * Cycles and repeated references stop at a budget: the bytes that may be read are in proportion to
  * the file's, and so are the chunks that may be listed. What a call gives lives in the caller's

@@ -30,7 +30,7 @@ TOWER = "(encoder|decoder|transformer)"
 
 
 def place(slot):
-    """Where a parameter or its slot goes, and what its name ends in."""
+    """Where a parameter or its slot goes, and the end of its name."""
     return ("state/param_states", SLOTS[slot]) if slot else ("target", "")
 
 

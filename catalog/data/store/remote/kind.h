@@ -14,7 +14,7 @@
 /* Which state of a file is requested; "" if unknown. */
 struct remote_state {
     char tag[TAG_MAX]; /* its own, as a list or an answer said */
-    char pin[PIN_MAX]; /* of all that is around it: remote_kind.pin */
+    char pin[PIN_MAX]; /* of everything around it: remote_kind.pin */
 };
 
 struct remote_entry {
