@@ -28,6 +28,8 @@ enum stream {
     STREAM_BY_FILE,
     STREAM_BY_FILE_BACK,
     STREAM_LAYOUTS,
+    STREAM_BY_COUNT,
+    STREAM_BY_COUNT_BACK,
     STREAMS
 };
 

@@ -199,7 +199,9 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
     p->backwards = o.at->desc;
     if (column == TENSOR_ID || (column == TENSOR_ORD && has_one_checkpoint(p)))
         return true;
-    if (column == TENSOR_CHECKPOINT_ID)
+    if (column == TENSOR_CHECKPOINTS && p->access == BY_SCAN)
+        p->order = IN_COUNT;
+    else if (column == TENSOR_CHECKPOINT_ID)
         p->order = IN_FILES;
     else if (column == TENSOR_CHECKPOINT && p->access == BY_SCAN)
         p->order = IN_CHECKPOINT;
@@ -208,6 +210,9 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
     else
         return false;
     o.at++;
+    p->upright = p->order == IN_COUNT;
+    if (p->upright)
+        return o.at == o.end;
     if (is_in_file(&o, p->backwards))
         return true;
     p->upright = p->access == BY_SCAN && is_in_file(&o, false);

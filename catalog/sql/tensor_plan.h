@@ -59,6 +59,7 @@ enum tensor_order {
     IN_KEYS,       /* by columns of the tensors */
     IN_STORAGE,    /* by the word for where the bytes are, then checkpoint id and ord */
     IN_FILE,       /* by the file's path, NULL first, then checkpoint id */
+    IN_COUNT,      /* of by_name: by how many checkpoints have the layout */
 };
 
 /* How the rows of one key come. */

@@ -27,6 +27,7 @@
 #define FIND_FILED                                                                                 \
     "SELECT c.id, c.layout, c.placed, NULL, f.id" ID_ORD ", f.path FROM _files f"                  \
     " CROSS JOIN _checkpoints c ON c.id = f.id" ID_OWNER
+#define FIND_LAYOUTS "SELECT min(id), layout, 0, NULL FROM _checkpoints GROUP BY layout"
 #define FIND_LABELED FIND "JOIN _labels l ON l.id = c.id "
 static const char *const stream_sql[STREAMS] = {
     [STREAM_ID] =
@@ -54,7 +55,9 @@ static const char *const stream_sql[STREAMS] = {
     [STREAM_BY_PATH_BACK] = FIND "ORDER BY c.path DESC",
     [STREAM_BY_FILE] = FIND_FILED "ORDER BY f.path, f.id",
     [STREAM_BY_FILE_BACK] = FIND_FILED "ORDER BY f.path DESC, f.id DESC",
-    [STREAM_LAYOUTS] = "SELECT min(id), layout, 0, NULL FROM _checkpoints GROUP BY layout",
+    [STREAM_LAYOUTS] = FIND_LAYOUTS,
+    [STREAM_BY_COUNT] = FIND_LAYOUTS " ORDER BY count(*)",
+    [STREAM_BY_COUNT_BACK] = FIND_LAYOUTS " ORDER BY count(*) DESC",
 };
 
 /* --- errors ------------------------------------------------------------------------------- */
@@ -387,9 +390,10 @@ static int open_source(struct tensor_cursor *c)
     if (p->order == IN_FILE)
         return open_files(c);
     if (p->order != IN_FILES && p->order != IN_STORAGE)
-        return begin_stream(
-            c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME : STREAM_BY_PATH) +
-                             p->backwards));
+        return begin_stream(c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME
+                                              : p->order == IN_PATH     ? STREAM_BY_PATH
+                                                                        : STREAM_BY_COUNT) +
+                                             p->backwards));
     if (p->access == BY_HASHED)
         return begin_stream(c, STREAM_HASHED);
     if (p->access == BY_NAME || p->access == BY_NAMES)

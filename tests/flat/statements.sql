@@ -741,3 +741,9 @@ SELECT checkpoint_id, ord, name FROM tensor ORDER BY checkpoint_id DESC, ord LIM
 SELECT checkpoint, id FROM tensor WHERE rank < 2 ORDER BY checkpoint DESC, id LIMIT 300 OFFSET 20;
 -- 3 ordered tensors of a file, backwards
 SELECT id, name FROM tensor WHERE file = {file} ORDER BY id DESC LIMIT 20;
+-- 3 ordered what most checkpoints have
+SELECT checkpoints FROM by_name ORDER BY checkpoints DESC LIMIT 300;
+-- 3 counted what few checkpoints have
+SELECT name, dtype, shape FROM by_name WHERE name NOT LIKE '%norm%' ORDER BY checkpoints LIMIT 20;
+-- 3 how many tensors so many checkpoints have
+SELECT checkpoints, count(*) FROM by_name GROUP BY checkpoints ORDER BY checkpoints;
