@@ -194,11 +194,10 @@ static enum map_statement statement_of(const struct map_reading *how)
 
 int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint, struct map_reading *how)
 {
-    static const char names[] = "SELECT place, name FROM leaf"
-                                " WHERE checkpoint_id = known_checkpoint(:checkpoint_id)";
     enum map_statement which = statement_of(how);
     int rc = map_load_prepare(
-        m, which, which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),
+        m, which,
+        schema_text(which == MAP_SELECT_NAMES ? "schema/query/names.sql" : "schema/query/tree.sql"),
         &how->leaves, "i", checkpoint);
     if (rc == SQLITE_OK)
         m->at[which] = NULL; /* nobody else's until the end */
