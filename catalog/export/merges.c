@@ -21,23 +21,20 @@ static const char *column(sqlite3_stmt *s, int i)
     return text ? text : "";
 }
 
-static void keep_steps(struct merges *m, sqlite3_stmt *s, struct error *err)
+static void keep_steps(struct merges *m, sqlite3_stmt *s)
 {
     struct text steps = {0};
     text_addf(&steps, "[%s,%s]", m->wide ? "\"float32\"" : "null", column(s, STEPS));
-    if (!text_str(&steps))
-        error_memory(err);
-    else
-        *PUSH(&m->arena, m->list, m->count, m->space) = (struct merge_steps){
-            sqlite3_column_int64(s, TENSOR_ID), arena_copy(&m->arena, steps.at, steps.len)};
+    *PUSH(&m->arena, m->list, m->count, m->space) =
+        (struct merge_steps){sqlite3_column_int64(s, TENSOR_ID), text_keep(&steps, &m->arena)};
     text_release(&steps);
 }
 
-static void take_change(struct merges *m, sqlite3_stmt *s, struct export_plan *p, struct error *err)
+static void take_change(struct merges *m, sqlite3_stmt *s, struct export_plan *p)
 {
     const char *status = column(s, STATUS), *name = column(s, NAME), *adapter = column(s, ADAPTER);
     if (strcmp(status, "ok") == 0)
-        keep_steps(m, s, err);
+        keep_steps(m, s);
     else if (strcmp(status, "added") == 0 && sqlite3_column_int(s, CHOSEN))
         *PUSH(&m->arena, m->own, m->own_count, m->own_space) = (struct merge_own){
             sqlite3_column_int64(s, OWN), arena_copy(&m->arena, name, strlen(name)),
@@ -64,7 +61,7 @@ enum status merges_find(struct merges *m, sqlite3 *db, const struct selection *w
         s = db_query(db, err, merged_sql, "sis", text_str(&adapters), want->checkpoint,
                      want->names);
     while (s && err->status == OK && db_row(s, "adapters", err))
-        take_change(m, s, p, err);
+        take_change(m, s, p);
     sqlite3_finalize(s);
     text_release(&adapters);
     return err->status;

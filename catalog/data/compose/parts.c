@@ -45,7 +45,7 @@ static bool halve(const char *operations, bool (*wanted)(const struct operation 
 
 static const char *parts_keep(struct arena *arena, struct text *text)
 {
-    const char *kept = text_str(text) ? arena_copy(arena, text->at, text->len) : arena_fail(arena);
+    const char *kept = text_keep(text, arena);
     text_release(text);
     return kept;
 }

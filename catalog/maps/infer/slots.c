@@ -56,10 +56,8 @@ static uint32_t table_of(struct drafts *s, struct example *const *e, size_t n,
                 text_adds(&key, key.len ? "," : "");
                 text_add(&key, word_of(s, &e[i]->old[k])->at, word_of(s, &e[i]->old[k])->len);
             }
-        if (!text_str(&key))
-            arena_fail(s->words->arena);
-        entry[i] = (struct draft_entry){arena_copy(s->words->arena, text_str(&key), key.len),
-                                        word_of(s, &e[i]->new[to])->at};
+        entry[i] =
+            (struct draft_entry){text_keep(&key, s->words->arena), word_of(s, &e[i]->new[to])->at};
         text_release(&key);
         uint64_t *value = strmap_add(&seen, entry[i].key, strlen(entry[i].key), &added);
         good = !words_failed(s->words) && (added || *value == e[i]->new[to].id);

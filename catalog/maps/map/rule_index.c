@@ -173,7 +173,7 @@ static inline uint32_t step(const struct rule_index *x, uint32_t at, uint8_t byt
 }
 
 /* Make room for the nodes of the sorted literals. */
-static bool make_room(struct rule_index *x, const struct entry *entry, size_t count)
+static bool index_make_room(struct rule_index *x, const struct entry *entry, size_t count)
 {
     size_t nodes = 1;
     for (size_t i = 0; i < count; i++) {
@@ -240,8 +240,9 @@ static bool make(struct rule_index *x, const struct rules *s, struct arena *aren
     if (!marks_room(x, &x->found) || !marks_room(x, &x->always))
         return false;
     const struct entry *entry = find_entries(x, s, arena, &count);
-    struct span *span =
-        entry && make_room(x, entry, count) ? arena_array(arena, x->nodes, sizeof(*span)) : NULL;
+    struct span *span = entry && index_make_room(x, entry, count)
+                            ? arena_array(arena, x->nodes, sizeof(*span))
+                            : NULL;
     if (!span)
         return false;
     for (size_t i = 0; i < count; i++)

@@ -109,9 +109,7 @@ static void find_arrays(struct flax_file *f)
     struct text path = {0};
     text_adds(&path, job->path);
     text_adds(&path, GDA_SUFFIX);
-    if (!text_str(&path))
-        error_memory(job->err);
-    f->folder = arena_copy(job->arena, path.at, path.len);
+    f->folder = text_keep(&path, job->arena);
     text_release(&path);
     array_root_record(job, f->folder);
     if (file_identify(f->folder, &identity, &missing) == OK &&
