@@ -291,8 +291,6 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
     unsigned columns = 0;
     for (int i = 0; i < info->nOrderBy; i++)
         columns |= BIT(column_of(map, info->aOrderBy[i].iColumn));
-    if (!info->nOrderBy)
-        return;
     const bool files =
         has_one_checkpoint(p) || p->access == BY_SCAN || (p->access == BY_FILE && !o.at->desc);
     info->orderByConsumed = files && order_files(p, o);
@@ -414,7 +412,8 @@ int plan_make(struct sqlite3_index_info *info, const int *columns,
             p.used |= BIT(column_of(columns, i));
     plan_tests(&p, info, columns);
     plan_access(&p);
-    plan_order(&p, info, columns);
+    if (info->nOrderBy)
+        plan_order(&p, info, columns);
     plan_cost(&p, counts, info);
     info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
                    (int)p.then << 10 | p.whole << 12 | p.upright << 13 | p.later << 14;
