@@ -70,7 +70,7 @@ hashes() { # CHECKPOINT: the content of its tensors; GPT-2's and BERT's as the m
 }
 for model in llama mixtral qwen2 gemma gpt2 gpt2_bare bert bert_old; do
     map=${model%_*}; [ $model != mixtral ] || map=llama
-    "$CKPTDB_BIN" export $model/model.safetensors $model.gguf --map ${map}_hf_to_gguf 2>&1 | grep -v 'looks for what'
+    "$CKPTDB_BIN" export $model/model.safetensors $model.gguf --map ${map}_hf_to_gguf 2>&1 | grep -v 'looks for keys'
     "$CKPTDB_BIN" import $model.gguf 2>/dev/null
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape FROM tensor WHERE path = '$PWD/$model.gguf' AND name NOT GLOB 'blk.1*'"
     "$CKPTDB_BIN" export ./$model.gguf $model.back.safetensors --map ${map}_gguf_to_hf --dtype bfloat16 2>&1 | grep -v TIME

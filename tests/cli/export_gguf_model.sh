@@ -116,7 +116,7 @@ echo '--- from several files, with quantities of another dtype'
 try export Llama-2/model.safetensors f16.gguf --dtype float16 --rename 'w=token_embd.weight' && dump f16.gguf | grep -E 'file_type|F16'
 echo '--- vocabularies that are none'
 for n in 0 1 2 3 4; do
-    try export odd$n/model.safetensors odd$n.gguf --dry-run 2>&1 | grep 'looks for what'
+    try export odd$n/model.safetensors odd$n.gguf --dry-run 2>&1 | grep 'looks for keys'
 done
 echo '--- a charsmap that is none is told; what a person states counts'
 sed -i 's/AAH.gEE=/AAH_gEE=/' t5/tokenizer.json
