@@ -584,7 +584,7 @@ TEST(refused)
         {"[[[0,[[\"zeros\",[-1]]]]],null,null]", "a size is negative"},
         {"[[[0,[[\"zeros\",[4294967296,4294967296]]]]],null,null]", "overflows"},
         {"[[[0,[[\"unstack\",0]]]],null,null]", "only a map of dialect convert"},
-        {"[[[0,null],[1,null]],[\"stack\",0],null]", "other shapes or dtypes"},
+        {"[[[0,null],[1,null]],[\"stack\",0],null]", "shapes or dtypes differ"},
         {"[[[0,null],[0,null]],[\"stack\",3],null]", "no such axis"},
         {"[[[0,null],[0,null]],[\"take\",0,0],null]", "joined by stack or concat"},
         {"[[[0,null],[0,null]],[\"stack\",0],[[\"transpose\"]]]", "can follow stack and concat"},

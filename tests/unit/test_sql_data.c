@@ -146,7 +146,7 @@ TEST(test_damaged_rows)
         {"extents = NULL", "cut short"},
         {"extents = x'42000102ff7f0100'", "cut short"},
         {"extents = x'0000010001040100'", "a part of the tensor"},
-        {"extents = x'020001040100feff'", "nobody can tell"}, /* of no file */
+        {"extents = x'020001040100feff'", "is unknown"}, /* of no file */
         {"storage = 9", "storage"},
         {"storage = 1, file = 5", "file"},
         {"strides = '[1,2]'", "strides"},
