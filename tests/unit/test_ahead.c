@@ -91,7 +91,7 @@ TEST_IN(test_syncs, setup, teardown)
     struct place *p = *state;
     struct error err = {.offset = NO_OFFSET};
     fill(p, 17);
-    struct ahead *a = ahead_start(p->db);
+    struct ahead *a = ahead_start(p->db, false);
     assert_non_null(a);
     assert_int_equal(ahead_end(a, &err), OK);
     assert_in_range(shim.calls, 1, 100);
@@ -117,7 +117,7 @@ TEST_IN(test_small_file, setup, teardown)
 {
     struct place *p = *state;
     fill(p, 1);
-    assert_null(ahead_start(p->db));
+    assert_null(ahead_start(p->db, false));
 }
 
 /* The earlier failure is reported, not the disk's later answer. */
@@ -127,7 +127,7 @@ TEST_IN(test_first_error_stays, setup, teardown)
     struct error err = {.offset = NO_OFFSET};
     fill(p, 17);
     shim.failing = 1;
-    struct ahead *a = ahead_start(p->db);
+    struct ahead *a = ahead_start(p->db, false);
     assert_non_null(a);
     error_set(&err, ERR_BUSY, "x", NO_OFFSET, "busy");
     assert_int_equal(ahead_end(a, &err), ERR_BUSY);
@@ -139,7 +139,7 @@ TEST(test_memory)
     sqlite3 *db = NULL;
     struct error err = {.offset = NO_OFFSET};
     assert_int_equal(db_open(":memory:", DB_CREATE, &db, &err), OK);
-    assert_null(ahead_start(db));
+    assert_null(ahead_start(db, false));
     db_close(db);
 }
 
