@@ -68,8 +68,8 @@ struct hdf5_tree {
     struct text text;
     int level; /* of deflate; -1: none */
     bool chunked, shuffled;
-    uint64_t
-        chunk[CHUNK_RANK]; /* requested for tensors of `rank`; others get a shape of our choice */
+    /* Requested for tensors of `rank`; others get a shape of our choice. */
+    uint64_t chunk[CHUNK_RANK];
     unsigned rank;
 };
 
