@@ -145,6 +145,12 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode,
  * transaction open, importing, forgetting, hashing, statistics and verifying are CKPTDB_ARGUMENT. */
 struct sqlite3 *ckptdb_sqlite(ckptdb *);
 
+/* sqlite3_prepare_v2() of a text that ends with a NUL, for statements that people wrote: a count(DISTINCT x) alone takes
+ * as long as SELECT DISTINCT x does (in SQLite 3.40 as long as reading all rows). Returns SQLite's code;
+ * `rest`: the text after the first statement, NULL: not wanted. */
+struct sqlite3_stmt;
+int ckptdb_prepare(struct sqlite3 *, const char *sql, struct sqlite3_stmt **, const char **rest);
+
 /* SQL on this connection writes `ruleset`, `rule`, `optimizer`, `known_class`, tables, views, indexes and
  * triggers of its user, and temporary and attached databases. Anything else is SQLITE_AUTH, "not authorized": this is the
  * reason for the last one, and what to do instead; "" before any. */

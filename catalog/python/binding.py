@@ -16,7 +16,6 @@ ROOT = next((p for p in (os.path.join(HERE, "src"), os.path.dirname(os.path.dirn
 SQLITE = """
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
-int sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
 int sqlite3_finalize(sqlite3_stmt *);
 int sqlite3_column_count(sqlite3_stmt *);
 const char *sqlite3_column_name(sqlite3_stmt *, int);

@@ -104,7 +104,7 @@ static int run_sql(struct session *s, const char *sql, const struct origin *from
         const char *tail;
         while (*at == ' ' || *at == '\n')
             at++;
-        if (sqlite3_prepare_v2(s->db, at, -1, &stmt, &tail) != SQLITE_OK) {
+        if (ckptdb_prepare(s->db, at, &stmt, &tail) != SQLITE_OK) {
             say_refused(s, sql, (size_t)(at - sql), from);
             s->failed = true;
             return STATUS_NO;

@@ -49,6 +49,22 @@ printf ".once '|tr a-z A-Z'\nSELECT 'shout';\nSELECT 'whisper';\n" | run
 printf ".output no/such/folder\nSELECT 1;\n" | run
 echo "--- a byte order mark, and CR LF"
 printf '\357\273\277SELECT 5;\r\n.mode json\r\nSELECT 6 AS x;\r\n' | run
+echo "--- a count of distinct values is that of SELECT DISTINCT, under the same name, only where it may be"
+cat >counts.sql <<'END'
+.headers on
+CREATE TABLE u(x, b);
+INSERT INTO u VALUES (1, 'a'), (1, 'b'), (2, 'b'), (NULL, 'c');
+SELECT count(DISTINCT x) FROM u; select Count( distinct u.X )
+  FROM u WHERE b <> ';'; SELECT count(DISTINCT b) AS n FROM u, (SELECT 1);
+EXPLAIN QUERY PLAN SELECT count(DISTINCT x) FROM u;
+SELECT count(DISTINCT x) FROM u GROUP BY b;
+SELECT count(DISTINCT x) FROM u /* all; */ WHERE 0;
+SELECT count(DISTINCT rowid) FROM u LIMIT 1;
+SELECT count(DISTINCT oid) n FROM u
+END
+run -f counts.sql
+run -c "SELECT count(DISTINCT name) FROM tensor) AS y, (SELECT 1"
+run -c "SELECT count(DISTINCT nosuch) FROM tensor"
 echo "--- words of a dot-command"
 printf '.headers "on"\nSELECT 1 AS "a b";\n.headers\n.mode\n' | run
 echo "--- a semicolon after a dot-command, and words without a dot"

@@ -189,6 +189,10 @@ SELECT sum(CASE WHEN dtype = {dtype} THEN nbytes ELSE 0 END), sum(nbytes) FILTER
 SELECT sum(stored), count(file) FROM tensor;
 -- 3 how many names
 SELECT count(DISTINCT name) FROM tensor;
+-- 3 how many names, of weights
+SELECT count(DISTINCT t.name) AS names FROM tensor t WHERE rank = 2;
+-- 3 how many shapes some checkpoints have
+SELECT count(DISTINCT t.shape) FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.step = 400 AND t.dtype <> 'I8; GROUP BY';
 -- 3 how many checkpoints hold something
 SELECT count(DISTINCT checkpoint_id) FROM tensor;
 -- 3 how many dtypes

@@ -81,7 +81,7 @@ class Rows:
         text = ffi.new("char[]", raw)
         made, rest = ffi.new("sqlite3_stmt **"), ffi.new("char **")
         with catalog._using() as db:
-            self._check(lib.sqlite3_prepare_v2(lib.ckptdb_sqlite(db), text, len(raw) + 1, made, rest))
+            self._check(lib.ckptdb_prepare(lib.ckptdb_sqlite(db), text, made, rest))
         if made[0] == ffi.NULL:
             return
         self._statement = made[0]
