@@ -186,8 +186,7 @@ static inline bool tensor_keys_within(const struct tensor_plan *p)
 /* Go to the row that `at` counts. */
 static inline void tensor_go(struct tensor_cursor *c)
 {
-    const bool back =
-        c->plan.backwards && !tensor_keys_within(&c->plan) && !c->plan.later && !c->plan.upright;
+    const bool back = c->plan.backwards && !tensor_keys_within(&c->plan) && !c->plan.upright;
     const uint32_t at = back ? c->end - 1 - c->at : c->at;
     c->ord = c->hit.ord >= 0      ? (uint32_t)c->hit.ord
              : c->selection->ords ? c->selection->ords[at]

@@ -537,14 +537,13 @@ static int sort_run(struct tensor_groups *g)
 
 int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
 {
-    if (!g->run)
-        return next_of_head(g, layout, ord, same);
-    if (g->run->at == g->run->count) {
-        int rc = take_run(g);
-        if (rc != SQLITE_ROW)
+    int rc = next_of_head(g->run ? g->run : g, layout, ord, same);
+    while (rc == SQLITE_DONE && g->run) {
+        if ((rc = take_run(g)) != SQLITE_ROW)
             return rc;
         if (g->run->count > 1 && (rc = sort_run(g)) != SQLITE_OK)
             return rc;
+        rc = next_of_head(g->run, layout, ord, same);
     }
-    return next_of_head(g->run, layout, ord, same);
+    return rc;
 }

@@ -245,6 +245,7 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
         return false;
     if (is_in_file(&o, p->backwards))
         return true;
+    p->upright = true;
     const int before = p->keys;
     const bool keyed_on = order_keyed(p, &o);
     p->later = p->keys - before;

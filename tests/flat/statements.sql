@@ -751,3 +751,7 @@ SELECT checkpoints FROM by_name ORDER BY checkpoints DESC LIMIT 300;
 SELECT name, dtype, shape FROM by_name WHERE name NOT LIKE '%norm%' ORDER BY checkpoints LIMIT 20;
 -- 3 how many tensors so many checkpoints have
 SELECT checkpoints, count(*) FROM by_name GROUP BY checkpoints ORDER BY checkpoints;
+-- 3 ordered the largest among the last ones
+SELECT nbytes, name, id FROM tensor WHERE ord > 20 ORDER BY nbytes DESC, name DESC, id LIMIT 300;
+-- 3 ordered by rank, checkpoints backwards, tensors forwards
+SELECT rank, checkpoint_id, id FROM tensor ORDER BY rank DESC, checkpoint_id DESC, id LIMIT 3000;
