@@ -46,6 +46,7 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
         db,
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_name USING ckptdb_tensor;"
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.largest USING ckptdb_tensor;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.checkpoint USING ckptdb_view;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file USING ckptdb_view;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"
@@ -56,8 +57,6 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.content USING ckptdb_view;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.stats USING ckptdb_view;"
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_module;"
-        "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
-        " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;"
         "CREATE TEMP TRIGGER IF NOT EXISTS _ruleset_dialect BEFORE INSERT ON main.ruleset"
         " BEGIN SELECT dialect_check(new.dialect); END;"
         "CREATE TEMP TRIGGER IF NOT EXISTS _ruleset_redialect BEFORE UPDATE OF dialect"

@@ -44,7 +44,8 @@ struct tensor_table {
     struct tensor_counts counts;
     sqlite3_stmt *idle[STREAMS], *detail[DETAILS];
     struct regex_cache *regexes;
-    bool by_name; /* a row is a tensor of a layout, with the first checkpoint that has it */
+    const int *columns; /* which of a tensor's they are; NULL: these */
+    bool by_name;       /* a row is a tensor of a layout, with the first checkpoint that has it */
 };
 
 /* The wanted tensors of a layout. `ords` NULL: all. */
@@ -100,9 +101,10 @@ struct tensor_cursor {
     unsigned read_columns;        /* of blocks, that rows are made of */
     int test_tensors, test_kinds; /* tests of tensors, and of these of dtype, shape and size */
     int test_places;              /* tests of where they are */
-    int named;                    /* the test of a name; -1: none */
-    struct arena arena;           /* of selections */
-    struct selection *selected;   /* two a layout: selection_of() */
+    int test_checkpoints;
+    int named;                  /* the test of a name; -1: none */
+    struct arena arena;         /* of selections */
+    struct selection *selected; /* two a layout: selection_of() */
     size_t selected_space;
     uint64_t round; /* counts how often all selections were forgotten: there may be a million */
 
@@ -216,10 +218,6 @@ static inline unsigned storage_kind(int64_t storage)
 int tensor_storage(struct tensor_cursor *, unsigned *out);
 /* Find the position of the current tensor's file among the checkpoint's, or FILE_NONE. */
 int tensor_file(struct tensor_cursor *, int64_t *position);
-static inline const int *tensor_columns(const struct tensor_table *t)
-{
-    return t->by_name ? by_name_columns : NULL;
-}
 
 /* The id of a row by its position in the current checkpoint. */
 static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)

@@ -514,14 +514,13 @@ static int take_run(struct tensor_groups *g)
     return rc == SQLITE_DONE && run->count ? SQLITE_ROW : rc;
 }
 
-static int sort_run(struct tensor_groups *g)
+int groups_sort(struct tensor_groups *g, const struct tensor_plan *p)
 {
-    struct tensor_groups *run = g->run;
-    struct sorting s = {.groups = run, .plan = &g->tail};
-    const unsigned columns = columns_of_key(&g->tail);
+    struct sorting s = {.groups = g, .plan = p};
+    const unsigned columns = columns_of_key(p);
     int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < run->count; i++) {
-        struct group_entry *e = &run->entry[i];
+    for (size_t i = 0; rc == SQLITE_OK && i < g->count; i++) {
+        struct group_entry *e = &g->entry[i];
         const struct block *block = NULL;
         uint32_t place = 0;
         rc = block_row(g->blocks, g->blocks->layout[e->layout], e->ord, columns, &g->row, &block);
@@ -541,7 +540,7 @@ int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, 
     while (rc == SQLITE_DONE && g->run) {
         if ((rc = take_run(g)) != SQLITE_ROW)
             return rc;
-        if (g->run->count > 1 && (rc = sort_run(g)) != SQLITE_OK)
+        if (g->run->count > 1 && (rc = groups_sort(g->run, &g->tail)) != SQLITE_OK)
             return rc;
         rc = next_of_head(g->run, layout, ord, same);
     }

@@ -52,6 +52,8 @@ int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_
  * the first of these (EACH_KEY); `ords` NULL: all. */
 int groups_sort_layout(struct blocks *, const struct tensor_plan *, struct layout *,
                        const uint32_t *ords, uint32_t *count, uint32_t *sorted);
+/* Put the tensors that were added in the order of a plan's keys. */
+int groups_sort(struct tensor_groups *, const struct tensor_plan *);
 /* Whether they come without being sorted, the first before the others are read. */
 bool groups_stream(const struct tensor_plan *);
 /* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: it has the key of the one before. */

@@ -10,6 +10,8 @@
 
 const int by_name_columns[] = {TENSOR_NAME,     TENSOR_DTYPE,  TENSOR_SHAPE,
                                TENSOR_ELEMENTS, TENSOR_NBYTES, TENSOR_CHECKPOINTS};
+const int largest_columns[] = {TENSOR_CHECKPOINT_ID, TENSOR_CHECKPOINT, TENSOR_NAME,
+                               TENSOR_DTYPE,         TENSOR_SHAPE,      TENSOR_NBYTES};
 
 static int column_of(const int *columns, int column)
 {
@@ -101,7 +103,8 @@ static bool is_testable(struct sqlite3_index_info *info, int i, int column, char
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
-static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info, const int *columns)
+static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info, const int *columns,
+                       bool largest_first)
 {
     for (int i = 0; i < info->nConstraint && p->tests < PLAN_TESTS; i++) {
         const int column = column_of(columns, info->aConstraint[i].iColumn);
@@ -109,7 +112,7 @@ static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info, c
         if (!info->aConstraint[i].usable || !is_testable(info, i, column, op))
             continue;
         /* SQLite would ask for each value of an IN in turn: then rows do not come in files' order. */
-        if (!(BIT(column) & by_value) && sqlite3_vtab_in(info, i, 1))
+        if ((largest_first || !(BIT(column) & by_value)) && sqlite3_vtab_in(info, i, 1))
             op = TEST_IN;
         p->test[p->tests].column = column;
         p->test[p->tests++].op = op;
@@ -326,6 +329,17 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
         p->once = EACH_KEY;
 }
 
+/* Whether the order is that of `largest` itself: a statement without ORDER BY that reads it alone, as far as can be
+ * seen, or the DISTINCT of one. */
+static bool is_largest_first(struct sqlite3_index_info *info, const int *columns)
+{
+    bool good = columns == largest_columns && info->colUsed &&
+                (!info->nOrderBy || sqlite3_vtab_distinct(info) == 2);
+    for (int i = 0; i < info->nConstraint; i++)
+        good = good && info->aConstraint[i].usable;
+    return good;
+}
+
 void plan_values(const struct tensor_plan *p, struct text *sql)
 {
     static const char *const names[TENSOR_COLUMNS] = {
@@ -411,11 +425,21 @@ int plan_make(struct sqlite3_index_info *info, const int *columns,
     for (int i = 0; i < TENSOR_COLUMNS; i++)
         if (info->colUsed >> i & 1)
             p.used |= BIT(column_of(columns, i));
-    plan_tests(&p, info, columns);
+    const bool largest_first = is_largest_first(info, columns);
+    plan_tests(&p, info, columns, largest_first);
     plan_access(&p);
-    if (info->nOrderBy)
+    if (largest_first) {
+        p.order = has_one_checkpoint(&p) ? IN_FILES : IN_KEYS;
+        p.key[p.keys].column = TENSOR_NBYTES;
+        p.key[p.keys++].backwards = true;
+    } else if (info->nOrderBy) {
         plan_order(&p, info, columns);
+    }
     plan_cost(&p, counts, info);
+    /* Any plan of `largest` costs the same: to take the parts of an OR one after the other, as SQLite would else,
+     * loses the order. How many rows there are tells joins enough. */
+    if (columns == largest_columns)
+        info->estimatedCost = 8 + counts->tensors * 2;
     info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
                    (int)p.then << 10 | p.whole << 12 | p.upright << 13 | p.later << 14;
     info->idxStr = plan_text(&p);

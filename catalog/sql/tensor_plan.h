@@ -36,6 +36,9 @@ enum tensor_column {
 #define BY_NAME_DECLARATION                                                                        \
     "CREATE TABLE x(name TEXT, dtype TEXT, shape TEXT, elements INTEGER, nbytes INTEGER,"          \
     " checkpoints INTEGER)"
+#define LARGEST_DECLARATION                                                                        \
+    "CREATE TABLE x(checkpoint_id INTEGER, checkpoint TEXT, name TEXT, dtype TEXT, shape TEXT,"    \
+    " nbytes INTEGER)"
 
 /* Where the rows are found. */
 enum tensor_access {
@@ -107,7 +110,7 @@ struct tensor_counts {
 };
 
 /* Which column of a tensor a table's columns are; NULL: the same. */
-extern const int by_name_columns[];
+extern const int by_name_columns[], largest_columns[];
 int plan_make(struct sqlite3_index_info *, const int *columns, const struct tensor_counts *);
 void plan_read(struct tensor_plan *, int number, const char *text);
 /* The equality test of a column; -1: none. */

@@ -254,6 +254,8 @@ static int select_stored(struct tensor_cursor *c, struct layout *l, struct selec
 
 static int sort_selected(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
+    if (s->count < 2)
+        return SQLITE_OK;
     uint32_t *ords = arena_room(&c->arena, ((size_t)s->count + 1) * sizeof(*ords));
     if (!ords)
         return SQLITE_NOMEM;
@@ -292,15 +294,6 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     return rc;
 }
 
-int tensor_filter_layout(void *cursor, struct layout *l, const uint32_t **ords, uint32_t *count)
-{
-    const struct selection *s = NULL;
-    int rc = select_tensors(cursor, l, &s);
-    *ords = rc == SQLITE_OK ? s->ords : NULL;
-    *count = rc == SQLITE_OK ? s->count : 0;
-    return rc;
-}
-
 /* --- which checkpoints -------------------------------------------------------------------- */
 
 /* Whether the tests of checkpoints let the current one pass. */
@@ -326,6 +319,24 @@ static int checkpoint_passes(struct tensor_cursor *c, bool *good)
             return rc;
     }
     return SQLITE_OK;
+}
+
+int tensor_filter_layout(void *cursor, struct layout *l, const uint32_t **ords, uint32_t *count)
+{
+    struct tensor_cursor *c = cursor;
+    const struct selection *s = NULL;
+    bool good = !c->test_checkpoints;
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && !good && i < l->holder_count; i++) {
+        tensor_leave(c);
+        c->hit = (struct hit){l->holders[i].checkpoint, l, l->holders[i].placed, -1, 0};
+        rc = checkpoint_passes(c, &good);
+    }
+    if (rc == SQLITE_OK && good)
+        rc = select_tensors(c, l, &s);
+    *ords = rc == SQLITE_OK && s ? s->ords : NULL;
+    *count = rc == SQLITE_OK && s ? s->count : 0;
+    return rc;
 }
 
 static int by_id(const void *a, const void *b)

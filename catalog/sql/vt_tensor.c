@@ -8,7 +8,8 @@
  * goes through groups of tensors, and for each through the checkpoints that have them. Columns are
  * read when a statement uses them.
  *
- * The table `by_name` is the same for the first checkpoint of each layout, with columns of layouts only.
+ * The table `by_name` is the same for the first checkpoint of each layout, with columns of layouts only; `largest`
+ * the same with fewer columns and an order of its own.
  *
  * CREATE VIRTUAL TABLE temp.tensor puts it in front of the view (sql_cover_views()).
  */
@@ -92,12 +93,17 @@ static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 {
     (void)message;
     const bool by_name = argc > 2 && sqlite3_stricmp(argv[2], "by_name") == 0;
-    int rc = vtab_new(db, by_name ? BY_NAME_DECLARATION : TENSOR_DECLARATION, SQLITE_VTAB_INNOCUOUS,
-                      sizeof(struct tensor_table), out);
+    const bool largest = argc > 2 && sqlite3_stricmp(argv[2], "largest") == 0;
+    int rc = vtab_new(db,
+                      by_name   ? BY_NAME_DECLARATION
+                      : largest ? LARGEST_DECLARATION
+                                : TENSOR_DECLARATION,
+                      SQLITE_VTAB_INNOCUOUS, sizeof(struct tensor_table), out);
     struct tensor_table *t = (struct tensor_table *)*out;
     if (rc != SQLITE_OK)
         return rc;
     t->by_name = by_name;
+    t->columns = by_name ? by_name_columns : largest ? largest_columns : NULL;
     t->db = t->blocks.db = db;
     t->blocks.filler = sql_hold(aux);
     t->regexes = regex_cache_new();
@@ -130,7 +136,7 @@ static int tensor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     struct tensor_table *t = (struct tensor_table *)base;
     if (blocks_renew(&t->blocks) || !t->counts.checkpoints)
         count(t);
-    return plan_make(info, tensor_columns(t), &t->counts);
+    return plan_make(info, t->columns, &t->counts);
 }
 
 /* --- cursors ------------------------------------------------------------------------------ */
@@ -313,7 +319,7 @@ static bool are_texts(const struct tensor_test *list)
     return list->op == TEST_IN;
 }
 
-/* Tensors with a name, with names in a list, or with names between two. */
+/* Tensors with a name, with names in a list, or with names between two; not `grouped`: they cannot be found so. */
 static int open_names(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
@@ -335,7 +341,7 @@ static int open_names(struct tensor_cursor *c)
     if (equal >= 0 && c->test[equal].kind == TEST_TEXT)
         from = to = c->test[equal].text;
     if (!list && !to.at)
-        return open_range(c);
+        return SQLITE_OK;
     c->grouped = true;
     for (size_t i = 0; list && rc == SQLITE_OK && i < list->among_count; i++)
         if (list->among[i].kind == TEST_TEXT)
@@ -353,7 +359,7 @@ static int open_keys(struct tensor_cursor *c)
     int rc = SQLITE_OK;
     bool few = !stream && c->test_tensors;
     c->grouped = true;
-    if (stream && c->test_kinds) {
+    if (stream && (c->test_kinds || c->test_checkpoints)) {
         rc = blocks_all_holders(b);
         for (size_t i = 0; rc == SQLITE_OK && i < b->layout_count; i++) {
             const uint32_t *ords;
@@ -385,6 +391,13 @@ static int open_source(struct tensor_cursor *c)
         [BY_FILE] = {TENSOR_FILE, STREAM_FILE},
     };
     const struct tensor_plan *p = &c->plan;
+    if (p->access == BY_NAME || p->access == BY_NAMES) {
+        int rc = open_names(c);
+        if (rc == SQLITE_OK && c->grouped && p->order == IN_KEYS)
+            rc = groups_sort(&c->groups, p);
+        if (rc != SQLITE_OK || c->grouped)
+            return rc;
+    }
     if (p->order == IN_KEYS)
         return open_keys(c);
     if (p->order == IN_FILE)
@@ -396,9 +409,7 @@ static int open_source(struct tensor_cursor *c)
                                              p->backwards));
     if (p->access == BY_HASHED)
         return begin_stream(c, STREAM_HASHED);
-    if (p->access == BY_NAME || p->access == BY_NAMES)
-        return open_names(c);
-    if (p->access == BY_SCAN || p->access == BY_CHECKPOINT_ID)
+    if (p->access >= BY_NAME || p->access == BY_CHECKPOINT_ID)
         return open_range(c);
     const struct tensor_test *test = &c->test[plan_equality(p, equal[p->access].column)];
     /* A number that is to equal a text, or the other way round: SQLite compares them. */
@@ -411,7 +422,7 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
 {
     c->named = -1;
     c->test_columns = 0;
-    c->test_tensors = c->test_kinds = c->test_places = 0;
+    c->test_tensors = c->test_kinds = c->test_places = c->test_checkpoints = 0;
     for (int i = 0; i < c->plan.tests; i++)
         c->test[i] =
             (struct tensor_test){.column = c->plan.test[i].column, .op = c->plan.test[i].op};
@@ -422,9 +433,10 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
         const bool equal = t->op == TEST_EQ || t->op == TEST_IS;
         c->test_tensors += t->column >= TENSOR_ORD && t->column <= TENSOR_NBYTES;
         c->test_kinds += t->column >= TENSOR_DTYPE && t->column <= TENSOR_NBYTES;
+        c->test_checkpoints += t->column >= TENSOR_CHECKPOINT_ID && t->column <= TENSOR_PATH;
         if (t->column == TENSOR_NAME && t->kind == TEST_TEXT && equal && c->named < 0 &&
-            c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH &&
-            c->plan.access != BY_HASHED)
+            (c->plan.order != IN_KEYS || c->plan.access == BY_NAME) && c->plan.access != BY_ID &&
+            c->plan.access != BY_HASH && c->plan.access != BY_HASHED)
             c->named = i;
         else if (t->column == TENSOR_FILE || t->column == TENSOR_STORAGE)
             c->test_places +=
@@ -468,7 +480,7 @@ static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text
 static int tensor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
-    const int *columns = tensor_columns(table_of(c));
+    const int *columns = table_of(c)->columns;
     int rc = tensor_cell(c, ctx, columns ? columns[column] : column);
     return rc == SQLITE_OK ? rc : tensor_fail(table_of(c), rc);
 }

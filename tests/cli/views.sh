@@ -9,6 +9,13 @@ for view in largest by_dtype by_module by_folded_module metadata issue; do
 done
 echo '-- disk'
 "$CKPTDB_BIN" "SELECT run, folder, files, bytes FROM disk ORDER BY folder"
+echo '-- `largest` has its order by itself: rows, and those that are larger than the one before'
+for where in "checkpoint_id = 1" "checkpoint_id IN (2, 1)" "name GLOB '*q[458]*'" "name GLOB '*q[458]*' OR dtype = 'tq2_0'" \
+    "name IN ('norm.weight', 'blk.q4_0.weight', 'q8_3d') AND checkpoint_id > 0" "checkpoint = 'a.gguf' OR checkpoint_id = 2"; do
+    "$CKPTDB_BIN" "SELECT count(*), sum(nbytes > before) FROM (SELECT nbytes, lag(nbytes) OVER () AS before FROM largest WHERE $where)"
+done
+"$CKPTDB_BIN" "SELECT c.name, (SELECT nbytes FROM largest l WHERE l.checkpoint_id = c.id LIMIT 1) = max(t.nbytes) FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id GROUP BY c.id;
+    SELECT nbytes = (SELECT max(nbytes) FROM tensor) FROM (SELECT DISTINCT dtype, nbytes FROM largest LIMIT 1)"
 echo '-- in every view `checkpoint` is the name, and in `tensor` and `checkpoint` `path` the path'
 for view in tensor largest by_dtype by_module by_folded_module metadata; do
     "$CKPTDB_BIN" "SELECT count(*) > 0, sum(n.id IS NULL) FROM $view v LEFT JOIN checkpoint n ON n.name = v.checkpoint AND n.id = v.checkpoint_id"

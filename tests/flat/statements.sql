@@ -379,6 +379,16 @@ SELECT count(*), sum(b.checkpoints) FROM by_name b JOIN tensor t ON t.name = b.n
 SELECT t.name, b.checkpoints FROM tensor t JOIN by_name b ON b.name = t.name AND b.shape = t.shape AND b.dtype = t.dtype WHERE t.checkpoint = {checkpoint};
 -- 3 the largest of all
 SELECT nbytes FROM largest ORDER BY nbytes DESC LIMIT 20;
+-- 6 counted largest, as they come
+SELECT nbytes, name FROM largest LIMIT 50;
+-- 6 rows of largest
+SELECT count(*) FROM largest;
+-- 3 sum of largest
+SELECT count(*), sum(nbytes) FROM largest;
+-- 3 largest beside checkpoints
+SELECT count(*), count(l.name), max(l.nbytes) FROM checkpoint c LEFT JOIN largest l ON l.checkpoint_id = c.id WHERE c.id <= {cid};
+-- 3 the largest of each checkpoint, as they come
+SELECT c.name, (SELECT nbytes FROM largest l WHERE l.checkpoint_id = c.id LIMIT 1) FROM checkpoint c WHERE c.id <= {cid};
 -- 3 the largest of one checkpoint, of the view
 SELECT name, nbytes FROM largest WHERE checkpoint_id = {cid} ORDER BY nbytes DESC, name LIMIT 10;
 -- 3 largest with tensor, by name and checkpoint

@@ -557,7 +557,7 @@ TEST(test_without_kinds)
     sqlite3 *db = small_catalog();
     run(db, "DELETE FROM _layout_kinds WHERE id = 1 << 24");
     expect_damage(db, "SELECT count(*) FROM (SELECT id FROM tensor ORDER BY nbytes DESC, id)");
-    expect_damage(db, "SELECT count(*) FROM (SELECT * FROM largest)");
+    expect_damage(db, "SELECT count(*) FROM (SELECT * FROM largest LIMIT 100)");
     db_close(db);
 }
 
