@@ -260,6 +260,8 @@ static int give_of_block(struct tensor_cursor *c, sqlite3_context *ctx, int colu
 {
     if (column == TENSOR_NAME && c->named >= 0)
         return put_cell(ctx, c->test[c->named].text);
+    if (column == TENSOR_NAME && c->group_named)
+        return put_cell(ctx, (struct cell){text_str(&c->group_name), c->group_name.len});
     int rc = current_block(c);
     if (rc != SQLITE_OK)
         return rc;

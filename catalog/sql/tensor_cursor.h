@@ -118,6 +118,8 @@ struct tensor_cursor {
     struct tensor_groups groups;
     bool grouped, group_left; /* group_left: group_layout is the begin of the next group */
     bool group_good;          /* its name passes */
+    bool group_named;         /* each has one name, */
+    struct text group_name;   /* this is the current one's */
     struct layout *group_layout;
     uint32_t group_ord;
     struct group_pick {

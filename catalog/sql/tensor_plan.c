@@ -240,10 +240,14 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
     if (column == TENSOR_COLUMNS)
         return true;
     p->backwards = o.at->desc;
-    p->then = column == TENSOR_CHECKPOINT ? THEN_CHECKPOINT : THEN_ID;
+    p->then = column == TENSOR_CHECKPOINT    ? THEN_CHECKPOINT
+              : column == TENSOR_CHECKPOINTS ? THEN_COUNT
+                                             : THEN_ID;
     if (column == TENSOR_ID)
         return true;
     o.at++;
+    if (column == TENSOR_CHECKPOINTS)
+        return o.at == o.end;
     if (column != TENSOR_CHECKPOINT_ID && column != TENSOR_CHECKPOINT)
         return false;
     if (is_in_file(&o, p->backwards))

@@ -70,6 +70,7 @@ enum tensor_then {
     THEN_ANY,
     THEN_ID,
     THEN_CHECKPOINT, /* by its name, then by ord */
+    THEN_COUNT,      /* of by_name: by how many checkpoints have the layout */
 };
 
 /* Of rows that a DISTINCT does not tell apart, those that come once. */

@@ -368,8 +368,10 @@ static int rank_checkpoints(struct tensor_cursor *c)
 }
 
 /* Where a checkpoint comes among those that have tensors of one key; without a name, first. */
-static int64_t rank_of(const struct tensor_cursor *c, int64_t checkpoint)
+static int64_t rank_of(const struct tensor_cursor *c, int64_t checkpoint, const struct layout *l)
 {
+    if (c->plan.then == THEN_COUNT)
+        return (int64_t)l->holder_count;
     if (c->plan.then != THEN_CHECKPOINT)
         return checkpoint;
     const struct ranked wanted = {checkpoint, 0};
@@ -392,7 +394,7 @@ static int add_hits(struct tensor_cursor *c, struct layout *l)
         c->list = list;
         const struct holder *h = &l->holders[i];
         c->list[c->list_count++] =
-            (struct hit){h->checkpoint, l, h->placed, -1, rank_of(c, h->checkpoint)};
+            (struct hit){h->checkpoint, l, h->placed, -1, rank_of(c, h->checkpoint, l)};
     }
     return rc;
 }
@@ -421,7 +423,7 @@ static int by_place(const void *a, const void *b)
 static int group_passes(struct tensor_cursor *c, bool same, bool *good)
 {
     const struct tensor_groups *g = &c->groups;
-    bool named = g->stream && !g->by_size && !g->run;
+    bool named = c->group_named;
     for (int i = 0; i < c->plan.tests; i++)
         named &= c->test[i].column == TENSOR_NAME;
     *good = c->group_ord < c->group_layout->tensors;
@@ -461,6 +463,11 @@ static int pick_group(struct tensor_cursor *c)
             return tested;
         if (!good)
             continue;
+        if (c->group_named && !c->pick_count) {
+            text_reset(&c->group_name);
+            if (!text_add(&c->group_name, c->groups.key.at, c->groups.key.len))
+                return SQLITE_NOMEM;
+        }
         struct group_pick *pick = list_grow(c->pick, c->pick_count, &c->pick_space, sizeof(*pick));
         if (!pick)
             return SQLITE_NOMEM;
@@ -521,7 +528,7 @@ static int next_group(struct tensor_cursor *c)
         if (!room_for_selections(c))
             return SQLITE_NOMEM;
     }
-    mixed |= c->plan.backwards || c->plan.then == THEN_CHECKPOINT;
+    mixed |= c->plan.backwards || c->plan.then >= THEN_CHECKPOINT;
     if (mixed && (c->plan.then || !c->plan.keys))
         qsort(c->list, c->list_count, sizeof(*c->list),
               c->plan.backwards ? by_rank_backwards : by_rank);

@@ -177,7 +177,7 @@ static void tensor_reset(struct tensor_cursor *c)
     c->ranked_count = 0;
     tensor_forget_filed(c);
     c->wanted = c->given = 0;
-    c->grouped = c->group_left = false;
+    c->grouped = c->group_left = c->group_named = false;
     c->at = c->end = 0;
     c->block = NULL;
     c->eof = true;
@@ -193,6 +193,7 @@ static int tensor_close(sqlite3_vtab_cursor *base)
     free(c->pick);
     free(c->ranked);
     block_free(c->own_row);
+    text_release(&c->group_name);
     free(c);
     blocks_leave(&t->blocks);
     return SQLITE_OK;
@@ -373,6 +374,9 @@ static int open_keys(struct tensor_cursor *c)
     }
     if (rc == SQLITE_OK)
         rc = groups_ordered(&c->groups, b, &c->plan, few ? tensor_filter_layout : NULL, c);
+    c->group_named = c->groups.stream && !c->groups.by_size && !c->groups.run;
+    if (c->group_named)
+        c->read_columns &= ~(1u << BLOCK_NAME);
     c->round++; /* groups have selections of their own */
     return rc;
 }

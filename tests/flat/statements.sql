@@ -695,7 +695,13 @@ SELECT * FROM by_name WHERE name = {name};
 SELECT name, sum(checkpoints) FROM by_name WHERE name GLOB '*mlp.up_proj*' GROUP BY name ORDER BY name;
 -- 3 names of a pattern, counted in all checkpoints
 SELECT name, count(*), max(nbytes) FROM tensor WHERE name GLOB '*mlp.up_proj*' AND name NOT LIKE '%1%' GROUP BY name;
--- 3 names of several layouts
+-- 4 ordered names of layouts, and how many checkpoints have each
+SELECT name, dtype, shape, checkpoints FROM by_name ORDER BY name, dtype, shape, checkpoints LIMIT 20;
+-- 4 ordered a page of names, by how many checkpoints have each
+SELECT name, checkpoints FROM by_name WHERE dtype = {dtype} ORDER BY name DESC, checkpoints DESC LIMIT 20 OFFSET 100;
+-- 4 ordered a page of tensors by name and id
+SELECT name, id FROM tensor ORDER BY name, id LIMIT 1000;
+-- 5 names of several layouts
 SELECT name, count(*) AS n, sum(checkpoints) FROM by_name GROUP BY name HAVING n > 3 ORDER BY n DESC, name LIMIT 20;
 -- 3 tensors of a layout that few checkpoints have
 SELECT name, dtype, shape, checkpoints FROM by_name WHERE checkpoints BETWEEN 1 AND 2;
