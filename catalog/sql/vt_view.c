@@ -19,6 +19,7 @@
 
 #define VIEW_COLUMNS 32
 #define VIEW_TESTS   12
+#define VIEW_MISSES  16
 
 /* `columns` are the view's, with types where these have an affinity. Words between spaces: the
  * columns that identify a row (`key`), and those with which equality leaves few (`few`). */
@@ -80,6 +81,11 @@ struct view_cursor {
      * value is an id, this is found out when it is asked for the second time; `row` is a copy then. */
     sqlite3_value *asked, *row[VIEW_COLUMNS];
     bool kept, kept_empty, copied, several;
+    /* Most rows of a join may have none here. After as many `misses` in a row as there is patience, it is found out how
+     * far that goes: there is no row with an id from `none` on before `next`. Patience grows if that spared few look-ups. */
+    unsigned misses, patience, spared;
+    int by; /* the id's column; -1: none */
+    sqlite3_int64 id, none, next;
 };
 
 /* --- the table ---------------------------------------------------------------------------- */
@@ -367,6 +373,54 @@ static int view_prepare(struct view_cursor *c, const char *plan, unsigned condit
     return rc;
 }
 
+/* Take the id that a plan looks for, if it does. Whether it is known that there are no rows of it. */
+static bool view_lacks(struct view_cursor *c, const char *plan, int argc, sqlite3_value **argv)
+{
+    const struct view_table *t = (const struct view_table *)c->base.pVtab;
+    if (c->plan != plan)
+        c->misses = c->spared = 0, c->patience = VIEW_MISSES, c->none = c->next = 0;
+    c->by = -1;
+    for (int i = 0; c->by < 0 && i < argc; i++) {
+        const int column = plan[2 * i] - 'a';
+        if (plan[2 * i + 1] != TEST_EQ || !(t->keys >> column & 1) ||
+            t->type[column] != VIEW_NUMBER || sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
+            continue;
+        c->by = column;
+        c->id = sqlite3_value_int64(argv[i]);
+    }
+    const bool lacks = c->by >= 0 && c->id >= c->none && c->id < c->next;
+    c->spared += lacks;
+    return lacks;
+}
+
+/* There was a row, or none. After enough of the latter find the first id from there on that has rows. */
+static int view_skip(struct view_cursor *c)
+{
+    struct view_table *t = (struct view_table *)c->base.pVtab;
+    const char *query = view_query(t);
+    struct text sql = {0};
+    sqlite3_stmt *s = NULL;
+    c->misses = c->eof ? c->misses + 1 : 0;
+    if (c->by < 0 || c->misses < c->patience)
+        return SQLITE_OK;
+    text_addf(&sql, "SELECT min(\"%s\") FROM (%.*s) WHERE \"%s\" >= ?1", t->column[c->by],
+              (int)strcspn(query, ";"), query, t->column[c->by]);
+    int rc = text_str(&sql) ? sqlite3_prepare_v2(t->of.db, sql.at, -1, &s, NULL) : SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(s, 1, c->id);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        c->none = c->id;
+        c->next =
+            sqlite3_column_type(s, 0) == SQLITE_INTEGER ? sqlite3_column_int64(s, 0) : INT64_MAX;
+        c->patience = c->spared >= VIEW_MISSES ? VIEW_MISSES : 2 * c->patience;
+        c->misses = c->spared = 0;
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(s);
+    text_release(&sql);
+    return rc == SQLITE_OK ? rc : vtab_failed(&t->of.base, t->of.db, rc);
+}
+
 static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
                        sqlite3_value **argv)
 {
@@ -382,6 +436,8 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         return SQLITE_OK;
     }
     c->eof = true;
+    if (view_lacks(c, plan, argc, argv))
+        return SQLITE_OK;
     const char *at = plan;
     for (int i = 0; i < argc; i++, at += 2) {
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL && !strchr("i01", at[1]))
@@ -397,6 +453,8 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
             rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
     view_drop(c);
     rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->of.db, rc);
+    if (rc == SQLITE_OK)
+        rc = view_skip(c);
     c->kept = rc == SQLITE_OK && single && (number == ROW_OF_ID || c->eof);
     c->kept_empty = c->eof;
     if (again)

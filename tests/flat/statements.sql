@@ -397,6 +397,14 @@ SELECT l.name, t.offset FROM largest l JOIN tensor t ON t.checkpoint_id = l.chec
 SELECT count(*), count(t.id) FROM node n LEFT JOIN tensor t ON t.checkpoint_id = n.checkpoint_id AND t.name = n.name;
 -- 3 duplicates and their tensors
 SELECT count(*), sum(t.nbytes) FROM duplicate d JOIN tensor t ON t.hash = d.hash;
+-- 3 content beside all tensors
+SELECT count(*), count(x.hash) FROM tensor t LEFT JOIN content x ON x.tensor_id = t.id;
+-- 3 ordered content beside tensors, the last ones first
+SELECT t.id, x.hash FROM tensor t LEFT JOIN content x ON x.tensor_id = t.id WHERE t.checkpoint_id <= {cid} ORDER BY t.id DESC;
+-- 3 stats beside all tensors
+SELECT count(*), count(s.mean), sum(s.zeros) FROM tensor t LEFT JOIN stats s ON s.tensor_id = t.id;
+-- 3 nodes beside all tensors
+SELECT count(*), count(n.kind) FROM tensor t LEFT JOIN node n ON n.name = t.name AND n.checkpoint_id = t.checkpoint_id;
 -- 3 content and tensors by id
 SELECT count(*), sum(t.nbytes) FROM content x JOIN tensor t ON t.id = x.tensor_id;
 -- 3 statistics and tensors by id
