@@ -434,10 +434,8 @@ bool groups_stream(const struct tensor_plan *p)
 int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p,
                    groups_filter *filter, void *of)
 {
-    static const char *const by_name[] = {
-        "SELECT id, name FROM _layout_tensors ORDER BY name",
-        "SELECT id, name FROM _layout_tensors ORDER BY name DESC",
-    };
+#define BY_NAME "SELECT id, name FROM _layout_tensors WHERE name BETWEEN ?1 AND ?2 ORDER BY name"
+    static const char *const by_name[] = {BY_NAME, BY_NAME " DESC"};
 #define BY_SIZE(column, order)                                                                     \
     "SELECT DISTINCT id" ID_OWNER ", " column " FROM _layout_kinds ORDER BY " column order
     static const char *const by_size[][2] = {
@@ -460,7 +458,14 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     const int column = p->key[0].column;
     const char *const *orders = column == TENSOR_NAME ? by_name : by_size[column == TENSOR_NBYTES];
     g->by_size = column != TENSOR_NAME;
-    return sqlite3_prepare_v2(b->db, orders[p->key[0].backwards], -1, &g->stream, NULL);
+    int rc = sqlite3_prepare_v2(b->db, orders[p->key[0].backwards], -1, &g->stream, NULL);
+    if (rc != SQLITE_OK || g->by_size)
+        return rc;
+    rc = sqlite3_bind_text(g->stream, 1, g->from.at, (int)g->from.len, SQLITE_STATIC);
+    if (rc == SQLITE_OK) /* blobs come after all texts */
+        rc = g->to.at ? sqlite3_bind_text(g->stream, 2, g->to.at, (int)g->to.len, SQLITE_STATIC)
+                      : sqlite3_bind_zeroblob(g->stream, 2, 0);
+    return rc;
 }
 
 static int next_of_head(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)

@@ -21,6 +21,7 @@ struct tensor_groups {
     size_t count, space, at;
     uint32_t ord, rank; /* where to go on in the tensors of a row, and the key of the last tensor */
     struct text key;    /* of the last one of the stream */
+    struct cell from, to; /* of the stream's names; to.at NULL: it has no end */
     bool begun, ended;
     bool by_size;                   /* the stream has the sizes of layouts, */
     const struct tensor_plan *plan; /* in this order, */

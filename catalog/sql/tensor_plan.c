@@ -300,7 +300,7 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
     for (int i = 0; i < info->nOrderBy; i++)
         columns |= BIT(column_of(map, info->aOrderBy[i].iColumn));
     const bool files =
-        has_one_checkpoint(p) || p->access == BY_SCAN || (p->access == BY_FILE && !o.at->desc);
+        p->access != BY_HASH && p->access != BY_HASHED && (p->access != BY_FILE || !o.at->desc);
     info->orderByConsumed = files && order_files(p, o);
     if (info->orderByConsumed) {
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
@@ -320,7 +320,8 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
         return;
     }
     *p = before;
-    if (p->access != BY_SCAN || !order_keys(p, o)) {
+    const bool named = p->access == BY_NAMES && order_column(&o) == TENSOR_NAME;
+    if ((p->access != BY_SCAN && !named) || !order_keys(p, o)) {
         *p = before;
         return;
     }

@@ -320,27 +320,33 @@ static bool are_texts(const struct tensor_test *list)
     return list->op == TEST_IN;
 }
 
+/* Texts that no wanted name is before or after; a `to` of NULL: none is after. */
+static void name_bounds(const struct tensor_cursor *c, struct cell *from, struct cell *to)
+{
+    *from = (struct cell){"", 0};
+    *to = (struct cell){0};
+    for (int i = 0; i < c->plan.tests; i++) {
+        const struct tensor_test *t = &c->test[i];
+        if (t->column != TENSOR_NAME || t->kind != TEST_TEXT)
+            continue;
+        if (strchr("=i>g", t->op))
+            *from = t->text;
+        if (strchr("=i<l", t->op))
+            *to = t->text;
+    }
+}
+
 /* Tensors with a name, with names in a list, or with names between two; not `grouped`: they cannot be found so. */
 static int open_names(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
-    struct cell from = {"", 0}, to = {0};
+    struct cell from, to;
     const struct tensor_test *list = NULL;
-    const int equal = plan_equality(&c->plan, TENSOR_NAME);
     int rc = SQLITE_OK;
-    for (int i = 0; equal < 0 && i < c->plan.tests; i++) {
-        const struct tensor_test *t = &c->test[i];
-        if (t->column != TENSOR_NAME)
-            continue;
-        if (are_texts(t))
-            list = t;
-        else if (t->kind == TEST_TEXT && strchr(">g", t->op))
-            from = t->text;
-        else if (t->kind == TEST_TEXT && strchr("<l", t->op))
-            to = t->text;
-    }
-    if (equal >= 0 && c->test[equal].kind == TEST_TEXT)
-        from = to = c->test[equal].text;
+    name_bounds(c, &from, &to);
+    for (int i = 0; c->plan.access == BY_NAMES && i < c->plan.tests; i++)
+        if (c->test[i].column == TENSOR_NAME && are_texts(&c->test[i]))
+            list = &c->test[i];
     if (!list && !to.at)
         return SQLITE_OK;
     c->grouped = true;
@@ -372,6 +378,7 @@ static int open_keys(struct tensor_cursor *c)
         }
         few = wanted < all / 4;
     }
+    name_bounds(c, &c->groups.from, &c->groups.to);
     if (rc == SQLITE_OK)
         rc = groups_ordered(&c->groups, b, &c->plan, few ? tensor_filter_layout : NULL, c);
     c->group_named = c->groups.stream && !c->groups.by_size && !c->groups.run;

@@ -779,3 +779,23 @@ SELECT checkpoints, count(*) FROM by_name GROUP BY checkpoints ORDER BY checkpoi
 SELECT nbytes, name, id FROM tensor WHERE ord > 20 ORDER BY nbytes DESC, name DESC, id LIMIT 300;
 -- 3 ordered by rank, checkpoints backwards, tensors forwards
 SELECT rank, checkpoint_id, id FROM tensor ORDER BY rank DESC, checkpoint_id DESC, id LIMIT 3000;
+
+-- ---- pages after a name, one view with itself, first rows in an order
+-- 3 ordered names of a pattern, the smallest first
+SELECT name, nbytes, id FROM tensor WHERE name LIKE '%q_proj%' ORDER BY name, nbytes, id LIMIT 300;
+-- 3 ordered page after a name in the order of sizes
+SELECT name, elements, dtype, id FROM tensor WHERE ord > 3 AND name > {name} ORDER BY name, elements DESC, dtype, id LIMIT 20;
+-- 5 ordered page after a name
+SELECT id, name FROM tensor WHERE name > {name} ORDER BY name, id LIMIT 50;
+-- 8 ordered page after a name and an id
+SELECT id, name FROM tensor WHERE (name, id) > ({name}, {id}) ORDER BY name, id LIMIT 50;
+-- 5 ordered page before a name
+SELECT id, name FROM tensor WHERE name < {name} ORDER BY name DESC, id DESC LIMIT 50;
+-- 3 ordered page of the names of a prefix
+SELECT name, checkpoint_id, ord FROM tensor WHERE name GLOB {name_prefix} ORDER BY name, checkpoint_id, ord LIMIT 50;
+-- 3 ordered names of a prefix as files have them
+SELECT id, name FROM tensor WHERE name GLOB {name_prefix} ORDER BY id DESC LIMIT 50;
+-- 5 ordered the last tensors of a name
+SELECT id FROM tensor WHERE name = {name} ORDER BY id DESC LIMIT 20;
+-- 5 ordered names of a list in the order of ids
+SELECT name, id FROM tensor WHERE name IN ({name}, {name2}, 'x') ORDER BY name, nbytes, id LIMIT 50;
