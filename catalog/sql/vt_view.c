@@ -4,7 +4,8 @@
  * JOIN. There it computes the whole view, and looks through it for every row of the other side.
  *
  * Such a table runs the view's own query with all conditions that SQLite hands to it, in the wanted
- * order. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
+ * order. Where a join asks for values of a column that has no index, it copies the rows into a table
+ * in memory that has one. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define VIEW_COLUMNS 32
 #define VIEW_TESTS   12
 #define VIEW_MISSES  16
+#define VIEW_COPIES  4
 
 /* `columns` are the view's, with types where these have an affinity. Words between spaces: the
  * columns that identify a row (`key`), and those with which equality leaves few (`few`). */
@@ -68,7 +70,17 @@ struct view_table {
     enum { VIEW_ANY, VIEW_TEXT, VIEW_NUMBER } type[VIEW_COLUMNS];
     int columns;
     unsigned keys, few; /* sets of columns, of the words in covered[] */
+    unsigned quick;     /* that the query finds by an index */
     sqlite3_stmt *idle;
+    /* While there are cursors: a subquery opens a new one before it closes the one of its last run. */
+    int cursors;
+    sqlite3_stmt *anchor; /* keeps the rows from which copies were made the current ones */
+    struct view_copy {
+        char *plan;
+        int passes; /* ended ones, through all rows for one value each */
+        sqlite3 *db;
+        sqlite3_int64 changes; /* of the connection until then */
+    } copy[VIEW_COPIES];
 };
 
 struct view_cursor {
@@ -76,6 +88,8 @@ struct view_cursor {
     sqlite3_stmt *stmt;
     const char *plan; /* its key, and its conditions */
     unsigned conditions;
+    struct view_copy *copy; /* of its plan; NULL: none can be made */
+    sqlite3 *asks;          /* the copy's connection if stmt is of it, else NULL */
     bool eof;
     /* The only row of one value, or that it has none: the rows of a join often ask for the same again. Unless the
      * value is an id, this is found out when it is asked for the second time; `row` is a copy then. */
@@ -96,8 +110,19 @@ static int view_disconnect(sqlite3_vtab *base)
     for (int i = 0; i < t->columns; i++)
         free(t->column[i]);
     sqlite3_finalize(t->idle);
+    sqlite3_finalize(t->anchor);
     free(t);
     return SQLITE_OK;
+}
+
+/* Some columns have no affinity, but values of one type only. */
+static int view_type(const char *column, const char *declared)
+{
+    if (*declared == ' ')
+        return declared[1] == 'T' ? VIEW_TEXT : VIEW_NUMBER;
+    return has_word(" state mtime imported ", column) ? VIEW_TEXT
+           : has_word(" layout ", column)             ? VIEW_NUMBER
+                                                      : VIEW_ANY;
 }
 
 /* Take the columns' names and types from the declaration: "id INTEGER, value, ...". */
@@ -109,12 +134,14 @@ static bool view_describe(struct view_table *t)
             return false;
         t->keys |= (unsigned)has_word(t->view->key, t->column[t->columns]) << t->columns;
         t->few |= (unsigned)has_word(t->view->few, t->column[t->columns]) << t->columns;
-        t->type[t->columns++] = at[name] != ' '       ? VIEW_ANY
-                                : at[name + 1] == 'T' ? VIEW_TEXT
-                                                      : VIEW_NUMBER;
+        t->quick |= (unsigned)has_word(" id checkpoint_id tensor_id ", t->column[t->columns])
+                    << t->columns;
+        t->type[t->columns] = view_type(t->column[t->columns], at + name);
+        t->columns++;
         at += whole;
         at += strspn(at, ", ");
     }
+    t->quick |= t->few;
     return true;
 }
 
@@ -127,12 +154,38 @@ static void view_drop(struct view_cursor *c)
     c->kept = c->copied = false;
 }
 
+static void view_leave_stmt(struct view_cursor *c)
+{
+    if (c->asks)
+        sqlite3_finalize(c->stmt);
+    else
+        vtab_give_back(&((struct view_table *)c->base.pVtab)->idle, &c->stmt);
+    c->stmt = NULL;
+    c->asks = NULL;
+}
+
+static int view_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    int rc = vtab_open(base, out);
+    ((struct view_table *)base)->cursors += rc == SQLITE_OK;
+    return rc;
+}
+
 static void view_empty(sqlite3_vtab_cursor *base)
 {
     struct view_cursor *c = (struct view_cursor *)base;
+    struct view_table *t = (struct view_table *)base->pVtab;
     view_drop(c);
     sqlite3_value_free(c->asked);
-    vtab_give_back(&((struct view_table *)base->pVtab)->idle, &c->stmt);
+    view_leave_stmt(c);
+    if (--t->cursors)
+        return;
+    for (int i = 0; i < VIEW_COPIES; i++) {
+        free(t->copy[i].plan);
+        sqlite3_close(t->copy[i].db);
+        t->copy[i] = (struct view_copy){0};
+    }
+    sqlite3_reset(t->anchor);
 }
 
 static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -179,6 +232,12 @@ static char view_test(const struct view_table *t, sqlite3_index_info *info, int 
     return op;
 }
 
+#define VIEW_LIMIT '#' /* an operator in plans: LIMIT or OFFSET */
+static bool is_limit(unsigned char op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET;
+}
+
 enum {
     ROWS,
     ROWS_OF_VALUE, /* by equality */
@@ -199,6 +258,19 @@ static double view_rows_left(const struct view_table *t, int column, int finds, 
            : finds == ROWS                    ? rows / 4
            : rows > 4 && t->few >> column & 1 ? 4
                                               : rows / 16;
+}
+
+/* The rows that a statement wants in order are the first ones, if all its conditions are known here. */
+static void view_limit(sqlite3_index_info *info, int tests, struct text *plan)
+{
+    for (int i = 0; i < info->nConstraint; i++)
+        if (!info->aConstraintUsage[i].argvIndex && !is_limit(info->aConstraint[i].op))
+            return;
+    for (int i = 0; i < info->nConstraint; i++)
+        if (is_limit(info->aConstraint[i].op) && info->aConstraint[i].usable) {
+            text_addf(plan, "a%c", VIEW_LIMIT);
+            info->aConstraintUsage[i].argvIndex = ++tests;
+        }
 }
 
 /* idxNum tells what the only condition finds. idxStr is "f=b>;k-a+;1f": tests, an order, and the columns
@@ -226,9 +298,11 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (finds == ROW_OF_ID)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
     }
-    text_addc(&plan, ';');
     /* The few rows for each row of another table would be sorted by themselves, for nothing. */
     info->orderByConsumed = known && info->nOrderBy > 0;
+    if (info->orderByConsumed)
+        view_limit(info, tests, &plan);
+    text_addc(&plan, ';');
     for (int i = 0; known && i < info->nOrderBy; i++)
         text_addf(&plan, "%c%c", 'a' + info->aOrderBy[i].iColumn,
                   info->aOrderBy[i].desc ? '-' : '+');
@@ -268,6 +342,8 @@ static const char *operator_text(char op)
 static bool is_alike(const struct view_table *t, int column, char op, sqlite3_value *v)
 {
     const int type = sqlite3_value_type(v);
+    if (op == VIEW_LIMIT)
+        return type == SQLITE_INTEGER && sqlite3_value_int64(v) >= 0;
     return op == TEST_NULL || op == TEST_NOTNULL || type == SQLITE_NULL ||
            (t->type[column] == VIEW_TEXT ? type == SQLITE_TEXT
                                          : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
@@ -284,7 +360,7 @@ static const char *view_query(struct view_table *t)
     return t->query;
 }
 
-static void write_query(struct view_table *t, const char *plan, unsigned conditions,
+static void write_query(struct view_table *t, const char *plan, unsigned conditions, bool copied,
                         struct text *sql)
 {
     const char *used = strrchr(plan, ';') + 1, *at = plan;
@@ -299,18 +375,27 @@ static void write_query(struct view_table *t, const char *plan, unsigned conditi
     /* Not the view itself, which reads the catalog's own tables even where the results of a read-only
      * catalog are in temporary ones. */
     text_adds(sql, " FROM (");
-    const char *query = view_query(t);
+    const char *query = copied ? "x" : view_query(t);
     text_add(sql, query, strcspn(query, ";"));
     text_adds(sql, ") WHERE 1");
-    for (int i = 0; *at != ';'; at += 2, i++)
-        if (conditions >> i & 1)
+    struct text limit = {0};
+    bool all = true;
+    for (int i = 0; *at != ';'; at += 2, i++) {
+        all &= conditions >> i & 1;
+        if (at[1] == VIEW_LIMIT)
+            text_addf(&limit, "%s?%d", limit.len ? " + " : " LIMIT ", i + 1);
+        else if (conditions >> i & 1)
             text_addf(sql, "\n AND \"%s\" %s ?%d", t->column[at[0] - 'a'], operator_text(at[1]),
                       i + 1);
+    }
     const char *before = "\n ORDER BY ";
     for (at++; *at != ';'; at += 2) {
         text_addf(sql, "%s\"%s\"%s", before, t->column[at[0] - 'a'], at[1] == '-' ? " DESC" : "");
         before = ", ";
     }
+    if (all && limit.len)
+        text_add(sql, limit.at, limit.len);
+    text_release(&limit);
 }
 
 static int view_next(sqlite3_vtab_cursor *base)
@@ -322,6 +407,8 @@ static int view_next(sqlite3_vtab_cursor *base)
     }
     int rc = sqlite3_step(c->stmt);
     c->eof = rc != SQLITE_ROW;
+    if (c->copy)
+        c->copy->passes += rc == SQLITE_DONE;
     return rc == SQLITE_ROW || rc == SQLITE_DONE
                ? SQLITE_OK
                : vtab_failed(base->pVtab, ((struct vtab *)base->pVtab)->db, rc);
@@ -360,14 +447,17 @@ static int view_keep(struct view_cursor *c)
     return rc;
 }
 
-static int view_prepare(struct view_cursor *c, const char *plan, unsigned conditions)
+static int view_prepare(struct view_cursor *c, const char *plan, unsigned conditions, sqlite3 *asks)
 {
     struct view_table *t = (struct view_table *)c->base.pVtab;
     struct text sql = {0};
-    vtab_give_back(&t->idle, &c->stmt);
-    write_query(t, plan, conditions, &sql);
-    int rc = text_str(&sql) ? vtab_take(t->of.db, &t->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
+    view_leave_stmt(c);
+    write_query(t, plan, conditions, asks != NULL, &sql);
+    int rc = !text_str(&sql) ? SQLITE_NOMEM
+             : asks          ? sqlite3_prepare_v2(asks, sql.at, -1, &c->stmt, NULL)
+                             : vtab_take(t->of.db, &t->idle, sql.at, &c->stmt);
     text_release(&sql);
+    c->asks = asks;
     c->plan = plan;
     c->conditions = conditions;
     return rc;
@@ -421,6 +511,106 @@ static int view_skip(struct view_cursor *c)
     return rc == SQLITE_OK ? rc : vtab_failed(&t->of.base, t->of.db, rc);
 }
 
+/* --- a copy with an index ----------------------------------------------------------------- */
+
+/* A pass over all rows for each value costs about a quarter of a copy. */
+#define PASSES_BEFORE_COPY 4
+
+/* Write the columns that are to equal a value; false: there are none, or the query has an index for one. */
+static bool write_index(const struct view_table *t, const char *plan, unsigned conditions,
+                        struct text *sql)
+{
+    bool any = false;
+    for (int i = 0; *plan != ';'; plan += 2, i++) {
+        const int column = plan[0] - 'a';
+        if (view_finds(t, column, plan[1]) == ROWS || !(conditions >> i & 1))
+            continue;
+        if (t->quick >> column & 1)
+            return false;
+        text_addf(sql, "%s\"%s\"", any ? ", " : "CREATE INDEX i ON x(", t->column[column]);
+        any = true;
+    }
+    text_adds(sql, ");");
+    return any;
+}
+
+static int fill_copy(struct view_table *t, sqlite3 *db, const char *plan, const char *index)
+{
+    sqlite3_stmt *from = NULL, *to = NULL;
+    struct text all = {0}, add = {0}, make = {0};
+    write_query(t, plan, 0, false, &all);
+    text_addf(&make, "CREATE TABLE x(%s);%s", t->view->columns, index);
+    for (int i = 0; i < t->columns; i++)
+        text_addf(&add, "%s?", i ? "," : "INSERT INTO x VALUES(");
+    text_addc(&add, ')');
+    int rc = text_str(&all) && text_str(&add) && text_str(&make) ? SQLITE_OK : SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, make.at, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, add.at, -1, &to, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(t->of.db, all.at, -1, &from, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
+        rc = SQLITE_OK;
+        for (int i = 0; rc == SQLITE_OK && i < t->columns; i++)
+            rc = sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
+        if (rc == SQLITE_OK)
+            rc = sqlite3_step(to);
+        rc = rc == SQLITE_DONE ? sqlite3_reset(to) : rc;
+    }
+    sqlite3_finalize(from);
+    sqlite3_finalize(to);
+    text_release(&all);
+    text_release(&add);
+    text_release(&make);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* What is known of a plan; NULL: other plans have all the room. */
+static struct view_copy *copy_of(struct view_table *t, const char *plan)
+{
+    for (int i = 0; i < VIEW_COPIES; i++) {
+        struct view_copy *copy = &t->copy[i];
+        if (!copy->plan)
+            copy->plan = strdup(plan);
+        if (!copy->plan || strcmp(copy->plan, plan) == 0)
+            return copy->plan ? copy : NULL;
+    }
+    return NULL;
+}
+
+/* Make a copy where it is worth it, and say whether one has the current rows. What a transaction has written may be
+ * rolled back. */
+static int view_copied(struct view_cursor *c, const char *plan, unsigned conditions, bool *copied)
+{
+    struct view_table *t = (struct view_table *)c->base.pVtab;
+    struct view_copy *copy = c->copy;
+    const sqlite3_int64 changes = sqlite3_total_changes64(t->of.db);
+    struct text index = {0};
+    int rc = SQLITE_OK;
+    if (copy && !copy->db && copy->passes >= PASSES_BEFORE_COPY &&
+        sqlite3_txn_state(t->of.db, "main") != SQLITE_TXN_WRITE) {
+        copy->passes = 0;
+        if (write_index(t, plan, conditions, &index)) {
+            rc = vtab_once(t->of.db, &t->anchor, "SELECT 1 FROM main.sqlite_schema", "");
+            if (rc == SQLITE_OK && !sqlite3_stmt_busy(t->anchor))
+                rc = sqlite3_step(t->anchor) == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(t->anchor);
+            if (rc == SQLITE_OK)
+                rc = sqlite3_open(":memory:", &copy->db);
+            if (rc == SQLITE_OK)
+                rc = text_str(&index) ? fill_copy(t, copy->db, plan, index.at) : SQLITE_NOMEM;
+            if (rc != SQLITE_OK) {
+                sqlite3_close(copy->db);
+                copy->db = NULL;
+            }
+            copy->changes = changes;
+        }
+    }
+    text_release(&index);
+    *copied = copy && copy->db && copy->changes == changes;
+    return rc;
+}
+
 static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
                        sqlite3_value **argv)
 {
@@ -444,10 +634,18 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
             return SQLITE_OK;
         conditions |= (unsigned)is_alike(t, at[0] - 'a', at[1], argv[i]) << i;
     }
-    if (c->stmt && c->plan == plan && c->conditions == conditions)
+    if (c->plan != plan)
+        c->copy = argc ? copy_of(t, plan) : NULL;
+    bool copied = false;
+    rc = view_copied(c, plan, conditions, &copied);
+    for (int i = 0; copied && i < argc; i++)
+        if (strchr("LGR", plan[2 * i + 1])) /* may be another function in the other connection */
+            conditions &= ~(1u << i);
+    sqlite3 *asks = copied ? c->copy->db : NULL;
+    if (c->stmt && c->plan == plan && c->conditions == conditions && c->asks == asks)
         sqlite3_reset(c->stmt);
-    else
-        rc = view_prepare(c, plan, conditions);
+    else if (rc == SQLITE_OK)
+        rc = view_prepare(c, plan, conditions, asks);
     for (int i = 0; rc == SQLITE_OK && i < argc; i++)
         if (i < sqlite3_bind_parameter_count(c->stmt))
             rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
@@ -503,7 +701,7 @@ static const sqlite3_module view_module = {
     .xBestIndex = view_best_index,
     .xDisconnect = view_disconnect,
     .xDestroy = view_disconnect,
-    .xOpen = vtab_open,
+    .xOpen = view_open,
     .xClose = vtab_close,
     .xFilter = view_filter,
     .xNext = view_next,

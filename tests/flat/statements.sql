@@ -799,3 +799,21 @@ SELECT id, name FROM tensor WHERE name GLOB {name_prefix} ORDER BY id DESC LIMIT
 SELECT id FROM tensor WHERE name = {name} ORDER BY id DESC LIMIT 20;
 -- 5 ordered names of a list in the order of ids
 SELECT name, id FROM tensor WHERE name IN ({name}, {name2}, 'x') ORDER BY name, nbytes, id LIMIT 50;
+-- 8 checkpoints that are alike
+SELECT a.name, b.name FROM checkpoint a JOIN checkpoint b ON a.layout = b.layout AND a.id < b.id;
+-- 8 how many are alike
+SELECT a.name, (SELECT count(*) FROM checkpoint b WHERE b.layout = a.layout) FROM checkpoint a;
+-- 5 checkpoints of one hash
+SELECT a.name, b.name FROM checkpoint a JOIN checkpoint b ON a.hash = b.hash AND a.id < b.id;
+-- 5 files of one inode
+SELECT a.path, b.path FROM file a JOIN file b USING (inode, device) WHERE a.path < b.path;
+-- 5 files of the size of a checkpoint, by a pattern
+SELECT f.path, c.name FROM file f JOIN checkpoint c ON f.size = c.stored AND c.format LIKE 'safe%' AND c.imported > '2000';
+-- 8 the first imported at the time of each
+SELECT a.id, (SELECT min(b.id) FROM checkpoint b WHERE b.imported = a.imported AND b.state = a.state) FROM checkpoint a;
+-- 8 ordered the largest folded modules
+SELECT nbytes, checkpoint_id, module FROM by_folded_module ORDER BY nbytes DESC, checkpoint_id, module LIMIT 20 OFFSET 10;
+-- 3 ordered the largest checkpoints, by a condition that only SQLite tests
+SELECT * FROM checkpoint WHERE step % 200 = 0 AND state = 'complete' ORDER BY nbytes DESC, id LIMIT 25 OFFSET 5;
+-- 8 the largest of each format and layout
+SELECT a.id, (SELECT b.id FROM checkpoint b WHERE b.layout = a.layout AND b.format = a.format ORDER BY b.nbytes DESC, b.id LIMIT 1) FROM checkpoint a;
