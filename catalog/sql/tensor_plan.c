@@ -120,6 +120,14 @@ static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info, c
     }
 }
 
+static bool lists_names(const struct tensor_plan *p)
+{
+    for (int i = 0; i < p->tests; i++)
+        if (p->test[i].column == TENSOR_NAME && p->test[i].op == TEST_IN)
+            return true;
+    return false;
+}
+
 static void plan_access(struct tensor_plan *p)
 {
     static const struct {
@@ -147,10 +155,7 @@ static void plan_access(struct tensor_plan *p)
         above |= p->test[i].column == TENSOR_NAME && strchr(">g", p->test[i].op);
         below |= p->test[i].column == TENSOR_NAME && strchr("<l", p->test[i].op);
     }
-    for (int i = 0; p->access == BY_SCAN && i < p->tests; i++)
-        if (p->test[i].column == TENSOR_NAME && p->test[i].op == TEST_IN)
-            p->access = BY_NAMES;
-    if (p->access == BY_SCAN && above && below)
+    if (p->access == BY_SCAN && (lists_names(p) || (above && below)))
         p->access = BY_NAMES;
 }
 
@@ -320,7 +325,7 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
         return;
     }
     *p = before;
-    const bool named = p->access == BY_NAMES && order_column(&o) == TENSOR_NAME;
+    const bool named = p->access == BY_NAMES && order_column(&o) == TENSOR_NAME && !lists_names(p);
     if ((p->access != BY_SCAN && !named) || !order_keys(p, o)) {
         *p = before;
         return;

@@ -402,7 +402,8 @@ static int open_source(struct tensor_cursor *c)
         [BY_FILE] = {TENSOR_FILE, STREAM_FILE},
     };
     const struct tensor_plan *p = &c->plan;
-    if (p->access == BY_NAME || p->access == BY_NAMES) {
+    const bool page = p->order == IN_KEYS && p->key[0].column == TENSOR_NAME;
+    if ((p->access == BY_NAME || p->access == BY_NAMES) && !page) {
         int rc = open_names(c);
         if (rc == SQLITE_OK && c->grouped && p->order == IN_KEYS)
             rc = groups_sort(&c->groups, p);
