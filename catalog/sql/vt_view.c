@@ -451,11 +451,23 @@ static int view_prepare(struct view_cursor *c, const char *plan, unsigned condit
 {
     struct view_table *t = (struct view_table *)c->base.pVtab;
     struct text sql = {0};
+    int rc = SQLITE_OK;
     view_leave_stmt(c);
-    write_query(t, plan, conditions, asks != NULL, &sql);
-    int rc = !text_str(&sql) ? SQLITE_NOMEM
+    /* A subquery opens the table for each row of the others: the head tells whether the idle one will do. */
+    text_adds(&sql, "-- ");
+    text_adds(&sql, plan);
+    for (int i = 0; i <= VIEW_TESTS; i += 4)
+        text_addc(&sql, (char)('a' + (conditions >> i & 15)));
+    text_addc(&sql, '\n');
+    if (!asks && t->idle && text_str(&sql) && strncmp(sqlite3_sql(t->idle), sql.at, sql.len) == 0) {
+        c->stmt = t->idle;
+        t->idle = NULL;
+    } else {
+        write_query(t, plan, conditions, asks != NULL, &sql);
+        rc = !text_str(&sql) ? SQLITE_NOMEM
              : asks          ? sqlite3_prepare_v2(asks, sql.at, -1, &c->stmt, NULL)
-                             : vtab_take(t->of.db, &t->idle, sql.at, &c->stmt);
+                             : vtab_once(t->of.db, &c->stmt, sql.at, "");
+    }
     text_release(&sql);
     c->asks = asks;
     c->plan = plan;

@@ -405,6 +405,11 @@ SELECT t.id, x.hash FROM tensor t LEFT JOIN content x ON x.tensor_id = t.id WHER
 SELECT count(*), count(s.mean), sum(s.zeros) FROM tensor t LEFT JOIN stats s ON s.tensor_id = t.id;
 -- 3 nodes beside all tensors
 SELECT count(*), count(n.kind) FROM tensor t LEFT JOIN node n ON n.name = t.name AND n.checkpoint_id = t.checkpoint_id;
+-- 6 tensors without a hash, by NOT EXISTS
+SELECT count(*) FROM tensor t WHERE NOT EXISTS (SELECT 1 FROM content x WHERE x.tensor_id = t.id);
+-- 6 steps of a few checkpoints' tensors, by subquery
+SELECT sum((SELECT c.step FROM checkpoint c WHERE c.id = t.checkpoint_id)), sum((SELECT c.step FROM checkpoint c WHERE c.name = t.checkpoint))
+FROM tensor t WHERE t.checkpoint_id <= {cid};
 -- 3 content and tensors by id
 SELECT count(*), sum(t.nbytes) FROM content x JOIN tensor t ON t.id = x.tensor_id;
 -- 3 statistics and tensors by id
