@@ -551,7 +551,8 @@ static int fill_copy(struct view_table *t, sqlite3 *db, const char *plan, const 
     sqlite3_stmt *from = NULL, *to = NULL;
     struct text all = {0}, add = {0}, make = {0};
     write_query(t, plan, 0, false, &all);
-    text_addf(&make, "CREATE TABLE x(%s);%s", t->view->columns, index);
+    text_addf(&make, "PRAGMA journal_mode = OFF; BEGIN; CREATE TABLE x(%s);%s", t->view->columns,
+              index);
     for (int i = 0; i < t->columns; i++)
         text_addf(&add, "%s?", i ? "," : "INSERT INTO x VALUES(");
     text_addc(&add, ')');
@@ -608,7 +609,7 @@ static int view_copied(struct view_cursor *c, const char *plan, unsigned conditi
             if (rc == SQLITE_OK && !sqlite3_stmt_busy(t->anchor))
                 rc = sqlite3_step(t->anchor) == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(t->anchor);
             if (rc == SQLITE_OK)
-                rc = sqlite3_open(":memory:", &copy->db);
+                rc = sqlite3_open("", &copy->db); /* temporary, in memory while it is small */
             if (rc == SQLITE_OK)
                 rc = text_str(&index) ? fill_copy(t, copy->db, plan, index.at) : SQLITE_NOMEM;
             if (rc != SQLITE_OK) {
