@@ -66,13 +66,13 @@ SELECT id, dtype, shape, nbytes FROM tensor WHERE checkpoint = {checkpoint} AND 
 SELECT count(*), sum(nbytes) FROM tensor WHERE checkpoint_id = {cid} AND dtype = {dtype};
 -- 3 tensors of a name and a dtype
 SELECT checkpoint, shape FROM tensor WHERE name = {name} AND dtype = {dtype} ORDER BY checkpoint_id LIMIT 20;
--- 8 count of a dtype and a shape
+-- 3 count of a dtype and a shape
 SELECT count(*) FROM tensor WHERE dtype = {dtype} AND shape = {shape};
--- 8 count of a dtype
+-- 3 count of a dtype
 SELECT count(*) FROM tensor WHERE dtype = {dtype};
--- 8 count of names that contain a word
+-- 3 count of names that contain a word
 SELECT count(*) FROM tensor WHERE name LIKE '%mlp%';
--- 8 count of what is no weight
+-- 3 count of what is no weight
 SELECT count(*) FROM tensor WHERE dtype <> {dtype};
 -- 3 one name or one shape
 SELECT count(*), sum(nbytes) FROM tensor WHERE name = {name} OR shape = {rare_shape};
@@ -214,9 +214,9 @@ SELECT storage, count(*) FROM tensor GROUP BY storage;
 SELECT storage, checkpoint_id, count(*), sum(stored) FROM tensor GROUP BY storage, checkpoint_id;
 -- 3 names by storage
 SELECT storage, count(*), min(name), max(id) FROM tensor WHERE name LIKE '%.weight' GROUP BY storage ORDER BY storage DESC;
--- 8 ordered by storage, backwards
+-- 3 ordered by storage, backwards
 SELECT storage, id, name FROM tensor ORDER BY storage DESC, id LIMIT 20;
--- 8 ordered by storage, then by a column of tensors
+-- 3 ordered by storage, then by a column of tensors
 SELECT storage, name, id FROM tensor WHERE rank < 2 ORDER BY storage, name, id LIMIT 20;
 -- 3 by checkpoint_id
 SELECT checkpoint_id, count(*) FROM tensor GROUP BY checkpoint_id;
@@ -379,15 +379,15 @@ SELECT count(*), sum(b.checkpoints) FROM by_name b JOIN tensor t ON t.name = b.n
 SELECT t.name, b.checkpoints FROM tensor t JOIN by_name b ON b.name = t.name AND b.shape = t.shape AND b.dtype = t.dtype WHERE t.checkpoint = {checkpoint};
 -- 3 the largest of all
 SELECT nbytes FROM largest ORDER BY nbytes DESC LIMIT 20;
--- 6 counted largest, as they come
+-- 3 counted largest, as they come
 SELECT nbytes, name FROM largest LIMIT 50;
--- 6 rows of largest
+-- 5 rows of largest
 SELECT count(*) FROM largest;
 -- 3 sum of largest
 SELECT count(*), sum(nbytes) FROM largest;
 -- 3 largest beside checkpoints
 SELECT count(*), count(l.name), max(l.nbytes) FROM checkpoint c LEFT JOIN largest l ON l.checkpoint_id = c.id WHERE c.id <= {cid};
--- 3 the largest of each checkpoint, as they come
+-- 4 the largest of each checkpoint, as they come
 SELECT c.name, (SELECT nbytes FROM largest l WHERE l.checkpoint_id = c.id LIMIT 1) FROM checkpoint c WHERE c.id <= {cid};
 -- 3 the largest of one checkpoint, of the view
 SELECT name, nbytes FROM largest WHERE checkpoint_id = {cid} ORDER BY nbytes DESC, name LIMIT 10;
