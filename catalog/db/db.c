@@ -334,13 +334,10 @@ void db_marks(sqlite3 *db, const char *schema, sqlite3_int64 *application, sqlit
     db_number(db, sql, NO_NAME, NULL, version, err);
 }
 
-enum status db_check_version(sqlite3 *db, const char *schema, bool reads, struct error *err)
+enum status db_check_version(sqlite3 *db, const char *schema, sqlite3_int64 version, bool reads,
+                             struct error *err)
 {
     const char *path = sqlite3_db_filename(db, schema);
-    sqlite3_int64 application = 0, version = 0;
-    db_marks(db, schema, &application, &version, err);
-    if (err->status != OK || application != CATALOG_APPLICATION_ID)
-        return err->status;
     if (version > CATALOG_VERSION)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "made by a newer ckptdb (catalog version %lld, this program "
@@ -380,7 +377,7 @@ static void check_identity(sqlite3 *db, const char *path, enum db_mode mode,
     }
     if (err->status == OK && application != CATALOG_APPLICATION_ID)
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a ckptdb catalog (it is left as it is)");
-    if (err->status != OK || db_check_version(db, "main", mode == DB_READ, err) != OK)
+    if (err->status != OK || db_check_version(db, "main", version, mode == DB_READ, err) != OK)
         return;
     if (version < CATALOG_VERSION)
         renewed = true;

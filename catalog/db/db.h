@@ -45,9 +45,10 @@ void db_close(sqlite3 *);
  * too. free() it; NULL without memory. */
 char *db_uri(const char *path, bool reads);
 
-/* If a database of the connection ("main") is a catalog of a version that this program cannot use (or, if it
+/* If a database of the connection ("main") is a catalog of a `version` that this program cannot use (or, if it
  * only `reads`, would have to bring up to date): ERR_ARGUMENT, and what to do. */
-enum status db_check_version(sqlite3 *, const char *schema, bool reads, struct error *err);
+enum status db_check_version(sqlite3 *, const char *schema, sqlite3_int64 version, bool reads,
+                             struct error *err);
 /* The two numbers in its header: CATALOG_APPLICATION_ID, if it is a catalog, and the version. */
 void db_marks(sqlite3 *, const char *schema, sqlite3_int64 *application, sqlite3_int64 *version,
               struct error *err);

@@ -161,7 +161,7 @@ static void check_catalog(ckptdb *c, const struct join_source *s, bool *old, str
     db_marks(c->db, "source", &application, &version, err);
     if (err->status == OK && application != CATALOG_APPLICATION_ID)
         error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "not a ckptdb catalog");
-    if (err->status != OK || db_check_version(c->db, "source", false, err) != OK)
+    if (err->status != OK || db_check_version(c->db, "source", version, false, err) != OK)
         return;
     *old = version < CATALOG_VERSION;
     if (!*old)

@@ -3,9 +3,10 @@
  */
 #include "catalog/sql/extension.h"
 
-#include "catalog/sql/keeper.h"
-
 #include <stddef.h>
+
+#include "catalog/db/schema.h"
+#include "catalog/sql/keeper.h"
 
 #ifndef SQLITE_CORE
 const sqlite3_api_routines *sqlite3_api;
@@ -36,32 +37,20 @@ int sql_register_all(sqlite3 *db, bool reads)
     return rc;
 }
 
+/* Only SQL that may write a schema can run covers.sql. */
 enum status sql_cover_views(sqlite3 *db, struct error *err)
 {
-    sqlite3_int64 application = 0;
-    if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) != OK ||
-        application != CATALOG_APPLICATION_ID)
-        return err->status;
-    return db_exec(
-        db,
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_name USING ckptdb_tensor;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.largest USING ckptdb_tensor;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.checkpoint USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_folded_module USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.content USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.stats USING ckptdb_view;"
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_module;"
-        "CREATE TEMP TRIGGER IF NOT EXISTS _ruleset_dialect BEFORE INSERT ON main.ruleset"
-        " BEGIN SELECT dialect_check(new.dialect); END;"
-        "CREATE TEMP TRIGGER IF NOT EXISTS _ruleset_redialect BEFORE UPDATE OF dialect"
-        " ON main.ruleset BEGIN SELECT dialect_check(new.dialect); END;",
-        err);
+    static const int allowing[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 0},
+                                      {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1}};
+    int before[2];
+    for (int i = 0; i < 2; i++) {
+        sqlite3_db_config(db, allowing[i][0], -1, &before[i]);
+        sqlite3_db_config(db, allowing[i][0], allowing[i][1], NULL);
+    }
+    db_exec(db, schema_text("schema/covers.sql"), err);
+    for (int i = 0; i < 2; i++)
+        sqlite3_db_config(db, allowing[i][0], before[i], NULL);
+    return err->status;
 }
 
 #ifndef SQLITE_CORE
@@ -77,9 +66,13 @@ static int enter(sqlite3 *db, char **message, bool reads)
         return SQLITE_ERROR;
     }
     struct error err = {.offset = NO_OFFSET};
-    int rc =
-        db_check_version(db, "main", true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
-    if (rc == SQLITE_OK)
+    sqlite3_int64 application = 0, version = 0;
+    db_marks(db, "main", &application, &version, &err);
+    const bool catalog = application == CATALOG_APPLICATION_ID;
+    if (catalog && err.status == OK)
+        db_check_version(db, "main", version, true, &err);
+    int rc = err.status == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
+    if (catalog && rc == SQLITE_OK)
         sql_cover_views(db, &err);
     if (err.status == OK && rc == SQLITE_OK)
         return rc;

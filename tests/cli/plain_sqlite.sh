@@ -48,3 +48,7 @@ mkdir second && cp "$(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb.so" second/
 printf "SELECT load_extension('%s');\n" "$PWD/second/ckptdb" "$(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb" >again.sql
 echo "SELECT regexp_capture('b(.)', 'abc', 1), dtype_bits('bfloat16');" >>again.sql
 bash "$TESTS/plain_sqlite.sh" :memory: '.read again.sql' 2>&1
+echo '--- a host that lets nobody write schemas has the tables, and still lets nobody'
+bash "$TESTS/plain_sqlite.sh" :memory: ".open $CKPTDB" '.dbconfig defensive on' \
+    ".load $(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb" "SELECT count(*) FROM temp.sqlite_schema" \
+    "SELECT count(*) FROM checkpoint" "PRAGMA writable_schema = ON" "DELETE FROM temp.sqlite_schema" 2>&1
