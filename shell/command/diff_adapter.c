@@ -1,14 +1,9 @@
 #include "shell/command/diff_adapter.h"
 
-/* Mostly neither is one: a first or last tensor, or a configuration, tells without a look at all names (an
- * AND would compute both its sides). The configuration is also beside an adapter's optimizer, and beside a full model
- * in its folder. */
+/* (An AND would compute both its sides.) */
 static const char is_adapter_sql[] =
-    "SELECT iif(EXISTS (SELECT 1 FROM metadata WHERE checkpoint_id = ?1"
-    "                AND key = 'adapter_config.json:peft_type') OR EXISTS (SELECT 1 FROM tensor"
-    "  WHERE id IN ((SELECT min(id) FROM tensor WHERE checkpoint_id = ?1),"
-    "               (SELECT max(id) FROM tensor WHERE checkpoint_id = ?1)) AND name GLOB '*lora*'),"
-    " EXISTS (SELECT 1 FROM adapter_part(?1) WHERE kind <> 'replace'), 0)";
+    "SELECT iif(likely, EXISTS (SELECT 1 FROM adapter_part(?1) WHERE kind <> 'replace'), 0)"
+    " FROM adapter_likely(?1)";
 
 bool diff_has_adapter(struct session *s, int64_t a, int64_t b)
 {
