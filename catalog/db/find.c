@@ -265,8 +265,8 @@ static bool search_word(struct search *s, const char *word)
     return (find_is_number(word) &&
             search_settled(
                 s, db_query(s->db, s->err, by_id, "i", (int64_t)strtoll(word, NULL, 10)))) ||
-           search_text(s, by_name, word) || search_text(s, by_path, word) ||
-           (is_relative(word) && search_here(s, word)) || search_text(s, by_suffix, word) ||
+           (is_relative(word) && search_here(s, word)) || search_text(s, by_name, word) ||
+           search_text(s, by_path, word) || search_text(s, by_suffix, word) ||
            search_run_step(s, word) || search_text(s, by_run, word) ||
            search_text(s, by_folder, word) || search_text(s, by_repository, word) ||
            search_text(s, by_name_end, word) || search_text(s, by_repository_end, word) ||

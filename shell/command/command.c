@@ -447,7 +447,7 @@ int verb_run(struct session *s, const struct command *c, const struct verb *verb
 
 static const enum ckptdb_mode modes_of_need[] = {
     [CATALOG_READ] = CKPTDB_READ,
-    [CATALOG_KEEP] = CKPTDB_WRITE,
+    [CATALOG_KEEP] = CKPTDB_USE,
     [CATALOG_WRITE] = CKPTDB_WRITE,
     [CATALOG_CREATE] = CKPTDB_CREATE,
 };
