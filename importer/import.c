@@ -14,6 +14,7 @@
 #include "catalog/data/model/step.h"
 #include "catalog/data/store/store.h"
 #include "catalog/db/classes.h"
+#include "catalog/db/sqlite.h"
 #include "catalog/db/write/writer.h"
 #include "importer/job/job_run.h"
 #include "importer/job/known.h"
@@ -499,6 +500,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         .threads = thread_count(options),
         .follow = options->follow,
         .salvage = options->salvage,
+        .catalog = db ? sqlite3_db_filename(db, "main") : NULL,
         .known = known,
         .classes = classes,
         .tick = tick,

@@ -75,6 +75,29 @@ struct reading {
     int refused; /* errno if its entries cannot be looked at, else 0 */
 };
 
+/* SQLite would lose its locks of the catalog if this process opened one of its files and closed it. */
+static bool is_own(const struct walker *w, const struct directory_entry *e)
+{
+    for (int i = 0; i < OWN_FILES; i++)
+        if (w->own[i].inode && w->own[i].inode == e->identity.inode &&
+            w->own[i].device == e->identity.device)
+            return true;
+    return false;
+}
+
+static void look_at_own(struct walker *w)
+{
+    static const char *const suffixes[OWN_FILES] = {"", "-journal", "-wal", "-shm"};
+    const char *catalog = w->options->catalog;
+    for (int i = 0; catalog && *catalog && i < OWN_FILES; i++) {
+        char path[PATH_MAX + 16];
+        enum entry_kind kind;
+        struct error absent = {0};
+        snprintf(path, sizeof(path), "%s%s", catalog, suffixes[i]);
+        path_look(path, &kind, &w->own[i], &absent);
+    }
+}
+
 static bool walk_see_entry(void *context, const struct directory_entry *e)
 {
     struct reading *r = context;
@@ -88,6 +111,11 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
     }
     switch (e->kind) {
     case ENTRY_FILE:
+        if (is_own(w, e))
+            report_entry(w, l, path, e->name, "not-a-file", "the catalog itself: never read");
+        else
+            listing_add(l, e);
+        break;
     case ENTRY_FOLDER: listing_add(l, e); break;
     case ENTRY_DANGLING:
         report_entry(w, l, path, e->name, "dangling-link", "a link that leads nowhere");
@@ -544,6 +572,7 @@ enum status walk_paths(const char *const *paths, int count, const struct walk_op
     walk->arena.err = &walk->err;
     walk->err.offset = NO_OFFSET;
     walk->roots = arena_array(&walk->arena, (size_t)count, sizeof(*walk->roots));
+    look_at_own(&w);
     for (int i = 0; i < count && walk_ask(&w, err) == OK && err->status == OK; i++)
         push_argument(&w, paths[i], err);
     if (walk_ask(&w, err) == OK && err->status == OK)

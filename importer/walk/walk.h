@@ -39,8 +39,9 @@ struct walk_note {
 
 struct walk_options {
     unsigned threads;
-    bool follow;  /* enter linked directories */
-    bool salvage; /* look again at files that were refused */
+    bool follow;         /* enter linked directories */
+    bool salvage;        /* look again at files that were refused */
+    const char *catalog; /* the file that is written to; NULL or "": none */
     const struct known *known;
     const struct classes *classes; /* NULL: none is known */
     /* Called from any thread now and then; false stops the walk. NULL: never. */

@@ -20,6 +20,8 @@ struct task {
     size_t only_space;
 };
 
+#define OWN_FILES 4
+
 struct walker {
     const struct walk_options *options;
     struct walk *walk; /* its lists, arena and err: under the lock */
@@ -32,7 +34,8 @@ struct walker {
                              each is in, or 0 */
     struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
-    unsigned probing; /* threads that help with large folders */
+    struct file_identity own[OWN_FILES]; /* of the catalog; inode 0: there is none */
+    unsigned probing;                    /* threads that help with large folders */
     bool interrupted;
 };
 

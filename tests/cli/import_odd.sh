@@ -156,3 +156,9 @@ wouldbe
 put dry/cut.safetensors
 wouldbe
 "$CKPTDB_BIN" -d dry.db --json import dry --dry-run 2>/dev/null | sed "s|$PWD/||g"
+
+echo "--- a catalog in a folder that is imported: who opens and closes its file loses SQLite's locks of it"
+put own/a.safetensors
+try -d own/c.db import own
+try -d own/c.db "SELECT count(*) FROM _passed WHERE path LIKE '%c.db%'"
+try -d own/c.db import own/c.db
