@@ -118,7 +118,7 @@ def selects(pattern, key):
         return bool(components) and (part is STAR or part == components[0]) and covers(
             rest, components[1:])
 
-    return covers(parse(pattern), key.split(".") if key else [])
+    return covers(parse(pattern), key.split(".")) # of a leaf that is itself mapped: one empty component
 
 
 def leaves(tree):
