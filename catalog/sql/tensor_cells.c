@@ -219,6 +219,14 @@ int tensor_storage(struct tensor_cursor *c, unsigned *out)
     return rc;
 }
 
+int tensor_stored(struct tensor_cursor *c, int64_t *out)
+{
+    struct place p = {.stored = NUMBER_NULL};
+    int rc = current_place(c, &p);
+    *out = p.stored;
+    return rc;
+}
+
 int tensor_file(struct tensor_cursor *c, int64_t *position)
 {
     struct place p = {.file = NUMBER_NULL};

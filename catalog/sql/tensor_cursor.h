@@ -152,6 +152,21 @@ struct tensor_cursor {
     struct selection in_file;
     uint64_t wanted, given; /* tensors, of checkpoints and of files: equal, or files are missing */
 
+    /* Of a plan's `top`: the first rows in its order. */
+    struct top {
+        struct top_row {
+            char *key; /* they differ, and none begins with another */
+            size_t len;
+            struct hit hit;
+        } * row;
+        size_t count, space, at;
+        size_t most; /* wanted; the first so many are in order, and the last of these is a bound, */
+        bool full;   /* if there were more */
+        bool left;   /* some were left out that come after these */
+        struct text key;  /* of the row that is looked at */
+        struct text last; /* of what was given before: only later ones are wanted */
+    } top;
+
     /* The row. */
     struct hit hit;
     const struct selection *selection;
@@ -175,8 +190,6 @@ static inline struct tensor_table *table_of(const struct tensor_cursor *c)
     return (struct tensor_table *)c->base.pVtab;
 }
 
-/* The columns of blocks that a column of the table is made of. */
-unsigned tensor_block_columns(int column);
 /* Go to the first row of the next checkpoint that has any. Returns an SQLite code. */
 int tensor_walk(struct tensor_cursor *);
 /* Find which tensors of a layout the tests leave: a groups_filter of a cursor. */
@@ -185,6 +198,15 @@ int tensor_filter_layout(void *cursor, struct layout *, const uint32_t **ords, u
 static inline bool tensor_keys_within(const struct tensor_plan *p)
 {
     return p->keys && p->order <= IN_PATH;
+}
+
+/* Whether the current checkpoint's places, of which tests or keys are, are not those of its layout. */
+static inline bool tensor_has_own_places(const struct tensor_cursor *c)
+{
+    bool matter = c->test_places;
+    for (int i = 0; c->plan.top && i < c->plan.keys; i++)
+        matter |= c->plan.key[i].column == TENSOR_STORED;
+    return matter && c->hit.placed && !c->grouped;
 }
 
 /* Go to the row that `at` counts. */
@@ -196,6 +218,16 @@ static inline void tensor_go(struct tensor_cursor *c)
              : c->selection->ords ? c->selection->ords[at]
                                   : at;
 }
+/* Before all rows are gone through for the first ones, */
+int tensor_top_begin(struct tensor_cursor *);
+/* look at those of each checkpoint. */
+int tensor_top_look(struct tensor_cursor *);
+/* Go to the next of these; false: all must be gone through again. */
+bool tensor_top_next(struct tensor_cursor *);
+/* Leave out tensors of the current layout that come after all that is wanted, whichever checkpoint has them. */
+int tensor_top_trim(struct tensor_cursor *, uint32_t *ords, uint32_t *count);
+/* `again`: what was given so far is not wanted again. */
+void tensor_top_forget(struct tensor_cursor *, bool again);
 /* Keep only those selected tensors of the current checkpoint that are in the current file. */
 int tensor_select_filed(struct tensor_cursor *, const struct selection *all);
 /* Take the file of the stream's row for the current one. */
@@ -218,6 +250,8 @@ static inline unsigned storage_kind(int64_t storage)
 }
 /* Find the one for the current tensor. */
 int tensor_storage(struct tensor_cursor *, unsigned *out);
+/* Find its stored size. */
+int tensor_stored(struct tensor_cursor *, int64_t *out);
 /* Find the position of the current tensor's file among the checkpoint's, or FILE_NONE. */
 int tensor_file(struct tensor_cursor *, int64_t *position);
 

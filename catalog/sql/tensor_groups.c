@@ -65,16 +65,32 @@ int groups_between(struct tensor_groups *g, struct blocks *b, struct cell from, 
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+static const struct {
+    int column;
+    enum block_column block;
+} in_blocks[] = {
+    {TENSOR_NAME, BLOCK_NAME},         {TENSOR_DTYPE, BLOCK_DTYPE},
+    {TENSOR_SHAPE, BLOCK_SHAPE},       {TENSOR_RANK, BLOCK_SHAPE},
+    {TENSOR_ELEMENTS, BLOCK_ELEMENTS}, {TENSOR_NBYTES, BLOCK_NBYTES},
+    {TENSOR_STORED, BLOCK_STORED},     {TENSOR_STORAGE, BLOCK_STORAGE},
+    {TENSOR_FILE, BLOCK_FILE},         {TENSOR_OFFSET, BLOCK_FILE},
+    {TENSOR_OFFSET, BLOCK_START},      {TENSOR_OFFSET, BLOCK_STORAGE},
+};
+
+unsigned tensor_block_columns(int column)
+{
+    unsigned set = 0;
+    for (size_t i = 0; i < sizeof(in_blocks) / sizeof(in_blocks[0]); i++)
+        if (in_blocks[i].column == column)
+            set |= 1u << in_blocks[i].block;
+    return set;
+}
+
 static unsigned columns_of_key(const struct tensor_plan *p)
 {
-    static const enum block_column columns[TENSOR_COLUMNS] = {
-        [TENSOR_NAME] = BLOCK_NAME,         [TENSOR_DTYPE] = BLOCK_DTYPE,
-        [TENSOR_SHAPE] = BLOCK_SHAPE,       [TENSOR_RANK] = BLOCK_SHAPE,
-        [TENSOR_ELEMENTS] = BLOCK_ELEMENTS, [TENSOR_NBYTES] = BLOCK_NBYTES,
-    };
     unsigned set = 0;
     for (int i = 0; i < p->keys; i++)
-        set |= 1u << columns[p->key[i].column];
+        set |= tensor_block_columns(p->key[i].column);
     return set;
 }
 
@@ -181,7 +197,7 @@ static int next_by_size(struct tensor_groups *g, struct layout **layout, uint32_
 
 /* Keys are written so that memcmp() orders them as SQLite does: NULL, then numbers, then texts.
  * Keys in descending order have their bits inverted. */
-static void put_number(struct text *out, int64_t n)
+void groups_key_number(struct text *out, int64_t n)
 {
     unsigned char bytes[9] = {n != NUMBER_NULL};
     const uint64_t high = (uint64_t)n ^ (uint64_t)1 << 63;
@@ -190,7 +206,7 @@ static void put_number(struct text *out, int64_t n)
     text_add(out, bytes, n == NUMBER_NULL ? 1 : sizeof(bytes));
 }
 
-static void put_text(struct text *out, struct cell cell)
+void groups_key_text(struct text *out, struct cell cell)
 {
     text_addc(out, cell.at ? 1 : 0);
     while (cell.at) { /* a NUL in it is followed by 1, the one at its end by 0 */
@@ -204,16 +220,32 @@ static void put_text(struct text *out, struct cell cell)
     text_addc(out, '\0');
 }
 
-static void put_column(struct text *out, const struct block *b, uint32_t ord, int column)
+void groups_key(struct text *out, const struct block *b, uint32_t ord, int column)
 {
     switch (column) {
-    case TENSOR_NAME: put_text(out, block_text(b, ord, BLOCK_NAME)); break;
-    case TENSOR_DTYPE: put_text(out, block_text(b, ord, BLOCK_DTYPE)); break;
-    case TENSOR_SHAPE: put_text(out, block_text(b, ord, BLOCK_SHAPE)); break;
-    case TENSOR_RANK: put_number(out, shape_rank(block_text(b, ord, BLOCK_SHAPE))); break;
-    case TENSOR_ELEMENTS: put_number(out, block_number(b, ord, BLOCK_ELEMENTS)); break;
-    default: put_number(out, block_number(b, ord, BLOCK_NBYTES));
+    case TENSOR_NAME: groups_key_text(out, block_text(b, ord, BLOCK_NAME)); break;
+    case TENSOR_DTYPE: groups_key_text(out, block_text(b, ord, BLOCK_DTYPE)); break;
+    case TENSOR_SHAPE: groups_key_text(out, block_text(b, ord, BLOCK_SHAPE)); break;
+    case TENSOR_RANK: groups_key_number(out, shape_rank(block_text(b, ord, BLOCK_SHAPE))); break;
+    case TENSOR_STORED: groups_key_number(out, block_number(b, ord, BLOCK_STORED)); break;
+    case TENSOR_ELEMENTS: groups_key_number(out, block_number(b, ord, BLOCK_ELEMENTS)); break;
+    default: groups_key_number(out, block_number(b, ord, BLOCK_NBYTES));
     }
+}
+
+bool groups_packable(unsigned columns)
+{
+    return !(columns & (1u << BLOCK_NAME | 1u << BLOCK_STORED));
+}
+
+struct block groups_rows(const struct packed_columns *p)
+{
+    return (struct block){
+        .span = {[BLOCK_DTYPE] = p->span[PACKED_DTYPE], [BLOCK_SHAPE] = p->span[PACKED_SHAPE]},
+        .bytes = {[BLOCK_DTYPE] = p->texts[PACKED_DTYPE], [BLOCK_SHAPE] = p->texts[PACKED_SHAPE]},
+        .number = {[BLOCK_ELEMENTS - BLOCK_TEXTS] = p->number[PACKED_ELEMENTS],
+                   [BLOCK_NBYTES - BLOCK_TEXTS] = p->number[PACKED_NBYTES]},
+    };
 }
 
 #define FEW_ROWS 64 /* each looks through all tensors of a layout */
@@ -232,7 +264,7 @@ struct sorting {
     struct text written;
     unsigned columns; /* of blocks, that keys are made of */
     bool rows;        /* each packed row of this layout has one entry */
-    bool named;       /* names are in the keys: packed columns have none */
+    bool named;       /* names or stored sizes are in the keys: packed columns have none */
     uint32_t *of_row; /* the places of keys of a layout's packed rows, plus 1; 0: not known yet */
     size_t row_space;
 };
@@ -245,7 +277,7 @@ static int place_key(struct sorting *s, const struct block *b, uint32_t ord, uin
     text_reset(&s->written);
     for (int i = 0; i < s->plan->keys; i++) {
         const size_t from = s->written.len;
-        put_column(&s->written, b, ord, s->plan->key[i].column);
+        groups_key(&s->written, b, ord, s->plan->key[i].column);
         for (size_t k = from; s->plan->key[i].backwards && k < s->written.len; k++)
             s->written.at[k] = (char)~s->written.at[k];
     }
@@ -324,16 +356,17 @@ static int sort_tensor(struct sorting *s, struct layout *l, uint32_t ord)
 {
     struct tensor_groups *g = s->groups;
     const struct block *block = NULL;
-    int rc = s->named ? SQLITE_OK : blocks_packed(g->blocks, l);
-    const bool packed = rc == SQLITE_OK && !s->named && l->packed && s->of_row;
+    int rc = SQLITE_OK;
+    const bool packed = !s->named && l->packed && s->of_row;
     const uint32_t row = packed ? l->packed->of[ord] : 0;
     uint32_t place = packed ? s->of_row[row] : 0;
     if (place && s->rows)
         return rc;
     if (rc == SQLITE_OK && !place) {
-        rc = block_load(g->blocks, l, ord, s->columns, &block);
+        const struct block rows = packed ? groups_rows(l->packed) : (struct block){0};
+        rc = packed ? SQLITE_OK : block_load(g->blocks, l, ord, s->columns, &block);
         if (rc == SQLITE_OK)
-            rc = place_key(s, block, ord, &place);
+            rc = place_key(s, packed ? &rows : block, packed ? row : ord, &place);
         place++;
     }
     if (packed)
@@ -351,7 +384,7 @@ static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords
                        bool all)
 {
     s->columns = columns_of_key(s->plan);
-    s->named = s->columns >> BLOCK_NAME & 1;
+    s->named = !groups_packable(s->columns);
     int rc = count && !s->named ? blocks_packed(s->groups->blocks, l) : SQLITE_OK;
     if (rc == SQLITE_OK && count)
         rc = blocks_check(s->groups->blocks, l);
@@ -410,27 +443,6 @@ int groups_sort_layout(struct blocks *b, const struct tensor_plan *p, struct lay
     return rc;
 }
 
-/* How many keys put all tensors in order. If others follow, these are for a run of tensors that are alike in the first
- * ones: a page needs few runs. */
-static int head_keys(const struct tensor_plan *p)
-{
-    int head = 0;
-    while (head < p->keys && p->key[head].column != TENSOR_NAME)
-        head++;
-    return head == p->keys || p->whole ? p->keys : head ? head : 1;
-}
-
-/* Smallest sizes are those that all layouts have: if not any rows of one will do, sorting is quicker. */
-bool groups_stream(const struct tensor_plan *p)
-{
-    const int column = p->key[0].column;
-    const bool any = p->keys == 1 && p->then == THEN_ANY;
-    return head_keys(p) == 1 &&
-           (column == TENSOR_NAME ||
-            (!p->whole && column == TENSOR_NBYTES && (any || p->key[0].backwards)) ||
-            (!p->whole && column == TENSOR_ELEMENTS && any));
-}
-
 int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p,
                    groups_filter *filter, void *of)
 {
@@ -442,7 +454,7 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
         {BY_SIZE("elements", ""), BY_SIZE("elements", " DESC")},
         {BY_SIZE("nbytes", ""), BY_SIZE("nbytes", " DESC")},
     };
-    const int head = head_keys(p);
+    const int head = plan_head(p);
     g->blocks = b;
     g->head = g->tail = *p;
     g->head.keys = head;
@@ -453,7 +465,7 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     if (g->run)
         g->run->blocks = b;
     p = g->plan = &g->head;
-    if (filter || !groups_stream(p))
+    if (filter || !plan_streams(p))
         return sort_all(g, p, filter, of);
     const int column = p->key[0].column;
     const char *const *orders = column == TENSOR_NAME ? by_name : by_size[column == TENSOR_NBYTES];

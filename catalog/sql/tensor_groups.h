@@ -55,8 +55,16 @@ int groups_sort_layout(struct blocks *, const struct tensor_plan *, struct layou
                        const uint32_t *ords, uint32_t *count, uint32_t *sorted);
 /* Put the tensors that were added in the order of a plan's keys. */
 int groups_sort(struct tensor_groups *, const struct tensor_plan *);
-/* Whether they come without being sorted, the first before the others are read. */
-bool groups_stream(const struct tensor_plan *);
+/* The columns of blocks that a column of the table is made of. */
+unsigned tensor_block_columns(int column);
+/* Add a column to a key: memcmp() orders these as SQLite orders the values. */
+void groups_key_number(struct text *, int64_t);
+void groups_key_text(struct text *, struct cell);
+void groups_key(struct text *, const struct block *, uint32_t ord, int column);
+/* Whether packed columns have all of these columns of keys; */
+bool groups_packable(unsigned columns);
+/* and their rows, as tensors of a block. */
+struct block groups_rows(const struct packed_columns *);
 /* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: it has the key of the one before. */
 int groups_next(struct tensor_groups *, struct layout **, uint32_t *ord, bool *same);
 void groups_end(struct tensor_groups *);

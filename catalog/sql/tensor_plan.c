@@ -52,7 +52,7 @@ int plan_equality(const struct tensor_plan *p, int column)
 
 /* --- as text ------------------------------------------------------------------------------ */
 
-/* A letter a column: "f=k>;k-a+;1f" has two tests and two keys, and uses the first five columns. */
+/* A letter a column: "f=k>;k-a+;1f 0" has two tests and two keys, uses the first five columns, and wants all rows. */
 static char *plan_text(const struct tensor_plan *p)
 {
     struct text out = {0};
@@ -61,7 +61,7 @@ static char *plan_text(const struct tensor_plan *p)
     text_addc(&out, ';');
     for (int i = 0; i < p->keys + p->later; i++)
         text_addf(&out, "%c%c", 'a' + p->key[i].column, p->key[i].backwards ? '-' : '+');
-    text_addf(&out, ";%x", p->used);
+    text_addf(&out, ";%x %lx", p->used, p->top);
     char *copy = text_str(&out) ? sqlite3_mprintf("%s", text_str(&out)) : NULL;
     text_release(&out);
     return copy;
@@ -88,7 +88,32 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
         p->key[p->keys].backwards = text[1] == '-';
     }
     p->keys -= p->later;
-    p->used = (unsigned)strtoul(text + 1, NULL, 16);
+    char *top;
+    p->used = (unsigned)strtoul(text + 1, &top, 16);
+    p->top = strtoul(top, NULL, 16);
+}
+
+/* --- in the order of keys ------------------------------------------------------------------ */
+
+/* How many keys put all tensors in order. If others follow, these are for a run of tensors that are alike in the first
+ * ones: a page needs few runs. */
+int plan_head(const struct tensor_plan *p)
+{
+    int head = 0;
+    while (head < p->keys && p->key[head].column != TENSOR_NAME)
+        head++;
+    return head == p->keys || p->whole ? p->keys : head ? head : 1;
+}
+
+/* Smallest sizes are those that all layouts have: if not any rows of one will do, sorting is quicker. */
+bool plan_streams(const struct tensor_plan *p)
+{
+    const int column = p->key[0].column;
+    const bool any = p->keys == 1 && p->then == THEN_ANY;
+    return plan_head(p) == 1 &&
+           (column == TENSOR_NAME ||
+            (!p->whole && column == TENSOR_NBYTES && (any || p->key[0].backwards)) ||
+            (!p->whole && column == TENSOR_ELEMENTS && any));
 }
 
 /* --- making one --------------------------------------------------------------------------- */
@@ -296,6 +321,69 @@ static bool order_file(struct tensor_plan *p, struct ordering o)
     return is_in_file(&o, p->backwards);
 }
 
+#define TOP_ROWS 16384 /* with more, sorting all is as good */
+
+/* What LIMIT and OFFSET want, if they are numbers, and if the tests leave no other condition; else 0. */
+static unsigned long rows_wanted(const struct tensor_plan *p, struct sqlite3_index_info *info)
+{
+    unsigned long rows = 0;
+    bool limited = false;
+    int others = 0;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const unsigned char op = info->aConstraint[i].op;
+        sqlite3_value *value = NULL;
+        if (op != SQLITE_INDEX_CONSTRAINT_LIMIT && op != SQLITE_INDEX_CONSTRAINT_OFFSET) {
+            others++;
+            continue;
+        }
+        if (!info->aConstraint[i].usable || sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK)
+            return 0;
+        limited |= op == SQLITE_INDEX_CONSTRAINT_LIMIT;
+        const sqlite3_int64 number = sqlite3_value_int64(value);
+        rows += number < 0 || number > TOP_ROWS ? TOP_ROWS + 1UL : (unsigned long)number;
+    }
+    return !limited || others != p->tests || rows > TOP_ROWS ? 0 : rows ? rows : 1;
+}
+
+/* Whether the few rows that are wanted can be chosen among all. */
+static bool order_top(struct tensor_plan *p, struct sqlite3_index_info *info)
+{
+    p->top = info->nOrderBy <= PLAN_KEYS && p->access != BY_ID ? rows_wanted(p, info) : 0;
+    for (int i = 0; p->top && i < info->nOrderBy; i++) {
+        p->key[p->keys].column = info->aOrderBy[i].iColumn;
+        p->key[p->keys++].backwards = info->aOrderBy[i].desc;
+        if (!(BIT(info->aOrderBy[i].iColumn) &
+              (keyed | of_checkpoint | BIT(TENSOR_ID) | BIT(TENSOR_ORD) | BIT(TENSOR_STORED))))
+            return false;
+    }
+    return p->top;
+}
+
+/* By any columns: if all rows had to be sorted for those of a LIMIT, the first of them alone. */
+static bool order_columns(struct tensor_plan *p, struct sqlite3_index_info *info, const int *map)
+{
+    const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy, map};
+    const bool distinct = sqlite3_vtab_distinct(info) >= 2;
+    struct tensor_plan top = *p;
+    const bool named = p->access == BY_NAMES && order_column(&o) == TENSOR_NAME && !lists_names(p);
+    const bool in_keys = (p->access == BY_SCAN || named) && order_keys(p, o);
+    const bool streams = in_keys && (plan_streams(p) || plan_head(p) < p->keys);
+    if (!map && !streams && order_top(&top, info)) {
+        *p = top;
+        return true;
+    }
+    p->order = IN_KEYS;
+    p->whole = sqlite3_vtab_distinct(info) != 0;
+    unsigned columns = 0;
+    for (int i = 0; i < info->nOrderBy; i++)
+        columns |= BIT(column_of(map, info->aOrderBy[i].iColumn));
+    if (distinct && (!(p->used & ~of_kinds) || p->used == BIT(TENSOR_NAME)))
+        p->once = EACH_VALUE;
+    else if (distinct && !(columns & ~keyed) && !(p->used & ~columns))
+        p->once = EACH_KEY;
+    return in_keys;
+}
+
 static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, const int *map)
 {
     const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy, map};
@@ -325,18 +413,9 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info, c
         return;
     }
     *p = before;
-    const bool named = p->access == BY_NAMES && order_column(&o) == TENSOR_NAME && !lists_names(p);
-    if ((p->access != BY_SCAN && !named) || !order_keys(p, o)) {
+    info->orderByConsumed = order_columns(p, info, map);
+    if (!info->orderByConsumed)
         *p = before;
-        return;
-    }
-    info->orderByConsumed = 1;
-    p->order = IN_KEYS;
-    p->whole = sqlite3_vtab_distinct(info) != 0;
-    if (distinct && (!(p->used & ~of_kinds) || p->used == BIT(TENSOR_NAME)))
-        p->once = EACH_VALUE;
-    else if (distinct && !(columns & ~keyed) && !(p->used & ~columns))
-        p->once = EACH_KEY;
 }
 
 /* Whether the order is that of `largest` itself: a statement without ORDER BY that reads it alone, as far as can be

@@ -102,7 +102,8 @@ struct tensor_plan {
         int column;
         bool backwards;
     } key[PLAN_KEYS];
-    unsigned used; /* columns of the statement */
+    unsigned used;     /* columns of the statement */
+    unsigned long top; /* the keys order all rows, of which SQLite wants so many; 0: all */
 };
 
 /* How much there is, for estimates. */
@@ -116,6 +117,10 @@ int plan_make(struct sqlite3_index_info *, const int *columns, const struct tens
 void plan_read(struct tensor_plan *, int number, const char *text);
 /* The equality test of a column; -1: none. */
 int plan_equality(const struct tensor_plan *, int column);
+/* IN_KEYS: how many of the keys put all tensors in order; */
+int plan_head(const struct tensor_plan *);
+/* and whether they come without being sorted, the first before the others are read. */
+bool plan_streams(const struct tensor_plan *);
 bool tensor_column_is_text(int column);
 /* The statement that returns the rows of an EACH_VALUE: the columns used, from the first on. */
 struct text;

@@ -10,27 +10,6 @@
 
 /* --- which tensors of a layout ------------------------------------------------------------ */
 
-static const struct {
-    int column;
-    enum block_column block;
-} in_blocks[] = {
-    {TENSOR_NAME, BLOCK_NAME},         {TENSOR_DTYPE, BLOCK_DTYPE},
-    {TENSOR_SHAPE, BLOCK_SHAPE},       {TENSOR_RANK, BLOCK_SHAPE},
-    {TENSOR_ELEMENTS, BLOCK_ELEMENTS}, {TENSOR_NBYTES, BLOCK_NBYTES},
-    {TENSOR_STORED, BLOCK_STORED},     {TENSOR_STORAGE, BLOCK_STORAGE},
-    {TENSOR_FILE, BLOCK_FILE},         {TENSOR_OFFSET, BLOCK_FILE},
-    {TENSOR_OFFSET, BLOCK_START},      {TENSOR_OFFSET, BLOCK_STORAGE},
-};
-
-unsigned tensor_block_columns(int column)
-{
-    unsigned set = 0;
-    for (size_t i = 0; i < sizeof(in_blocks) / sizeof(in_blocks[0]); i++)
-        if (in_blocks[i].column == column)
-            set |= 1u << in_blocks[i].block;
-    return set;
-}
-
 static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_t ord)
 {
     for (int i = 0; i < c->plan.tests; i++) {
@@ -252,28 +231,46 @@ static int select_stored(struct tensor_cursor *c, struct layout *l, struct selec
     return rc;
 }
 
+/* Put a layout's tensors in the order that the keys give those of one checkpoint. */
 static int sort_selected(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
     if (s->count < 2)
         return SQLITE_OK;
+    struct tensor_plan inside = {.once = c->plan.once};
+    bool reversed = false;
+    for (int i = 0; i < c->plan.keys; i++) {
+        const int column = c->plan.key[i].column;
+        if (column == TENSOR_ORD || column == TENSOR_ID) { /* no two are equal in these */
+            reversed = c->plan.key[i].backwards;
+            break;
+        }
+        if (column >= TENSOR_ORD)
+            inside.key[inside.keys++] = c->plan.key[i];
+    }
     uint32_t *ords = arena_room(&c->arena, ((size_t)s->count + 1) * sizeof(*ords));
     if (!ords)
         return SQLITE_NOMEM;
-    int rc = groups_sort_layout(&table_of(c)->blocks, &c->plan, l, s->ords, &s->count, ords);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const uint32_t at = reversed ? s->count - 1 - i : i;
+        ords[i] = s->ords ? s->ords[at] : at;
+    }
     s->ords = ords;
-    return rc;
+    int rc = c->plan.top ? tensor_top_trim(c, ords, &s->count) : SQLITE_OK;
+    return rc == SQLITE_OK && inside.keys && s->count > 1
+               ? groups_sort_layout(&table_of(c)->blocks, &inside, l, ords, &s->count, ords)
+               : rc;
 }
 
 static int select_tensors(struct tensor_cursor *c, struct layout *l, const struct selection **out)
 {
     const bool stored = c->plan.order == IN_STORAGE;
+    const bool apart = tensor_has_own_places(c);
     const bool own = stored && c->hit.placed;
     if (!room_for_selections(c))
         return SQLITE_NOMEM;
     /* The tensors in groups do not depend on their checkpoints. */
     const bool places = c->test_places && !c->grouped && !c->hit.placed;
-    struct selection *s = own ? &c->placed_selected
-                              : selection_of(c, l, c->test_places && !c->grouped && c->hit.placed);
+    struct selection *s = own ? &c->placed_selected : selection_of(c, l, apart);
     int rc = SQLITE_OK;
     *out = s;
     if (s->round == c->round && !own)
@@ -284,11 +281,13 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
         rc = select_named(c, l, s);
     else if (c->test_tensors || places)
         rc = select_tested(c, l, places, s);
+    else if (c->plan.top && (rc = blocks_packed(&table_of(c)->blocks, l)) != SQLITE_OK)
+        return rc;
     else
         s->count = (rc = blocks_check(&table_of(c)->blocks, l)) == SQLITE_OK ? l->tensors : 0;
     if (rc == SQLITE_OK && stored)
         rc = select_stored(c, l, s);
-    if (rc == SQLITE_OK && tensor_keys_within(&c->plan))
+    if (rc == SQLITE_OK && tensor_keys_within(&c->plan) && !(c->plan.top && apart))
         rc = sort_selected(c, l, s);
     s->round = rc == SQLITE_OK ? c->round : 0;
     return rc;

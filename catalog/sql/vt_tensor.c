@@ -157,30 +157,37 @@ static int tensor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void tensor_reset(struct tensor_cursor *c)
+/* Go back to where open_source() begins. */
+static void tensor_rewind(struct tensor_cursor *c)
 {
     struct tensor_table *t = table_of(c);
-    for (int i = 0; i < c->plan.tests; i++)
-        test_end(&c->test[i]);
     vtab_give_back(&t->idle[c->kind], &c->stream);
     vtab_give_back(&t->idle[c->later_kind], &c->later);
     if (c->grouped)
         groups_end(&c->groups);
-    sqlite3_finalize(c->values);
-    c->values = NULL;
     tensor_leave(c);
     if (c->arena.used)
         arena_release(&c->arena);
     c->arena = (struct arena){0};
     c->round++;
     c->list_count = c->list_at = c->pick_count = 0;
-    c->ranked_count = 0;
-    tensor_forget_filed(c);
-    c->wanted = c->given = 0;
     c->grouped = c->group_left = c->group_named = false;
     c->at = c->end = 0;
     c->block = NULL;
     c->eof = true;
+}
+
+static void tensor_reset(struct tensor_cursor *c)
+{
+    for (int i = 0; i < c->plan.tests; i++)
+        test_end(&c->test[i]);
+    tensor_rewind(c);
+    sqlite3_finalize(c->values);
+    c->values = NULL;
+    c->ranked_count = 0;
+    tensor_forget_filed(c);
+    tensor_top_forget(c, false);
+    c->wanted = c->given = 0;
 }
 
 static int tensor_close(sqlite3_vtab_cursor *base)
@@ -208,11 +215,19 @@ static int next_value(struct tensor_cursor *c)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+static int fill_top(struct tensor_cursor *);
+
 static int tensor_next(sqlite3_vtab_cursor *base)
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
     if (c->values)
         return tensor_fail(table_of(c), next_value(c));
+    if (c->plan.top && tensor_top_next(c))
+        return SQLITE_OK;
+    if (c->plan.top) {
+        tensor_rewind(c);
+        return tensor_fail(table_of(c), fill_top(c));
+    }
     c->at++;
     if (c->at < c->end && (c->plan.once == EACH_ROW || tensor_keys_within(&c->plan))) {
         tensor_go(c);
@@ -361,7 +376,7 @@ static int open_names(struct tensor_cursor *c)
 static int open_keys(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
-    const bool stream = groups_stream(&c->plan);
+    const bool stream = plan_streams(&c->plan);
     uint64_t wanted = 0, all = 0;
     int rc = SQLITE_OK;
     bool few = !stream && c->test_tensors;
@@ -430,6 +445,24 @@ static int open_source(struct tensor_cursor *c)
     return open_equal(c, equal[p->access].stream, test);
 }
 
+/* Go through all rows for the next ones of a plan's `top`, and to the first of these. */
+static int fill_top(struct tensor_cursor *c)
+{
+    int rc = open_source(c);
+    if (rc == SQLITE_OK)
+        rc = tensor_top_begin(c);
+    if (rc == SQLITE_OK)
+        rc = tensor_walk(c);
+    while (rc == SQLITE_OK && !c->eof) {
+        rc = tensor_top_look(c);
+        if (rc == SQLITE_OK)
+            rc = tensor_walk(c);
+    }
+    if (rc == SQLITE_OK)
+        tensor_top_next(c);
+    return rc;
+}
+
 static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
 {
     c->named = -1;
@@ -481,6 +514,8 @@ static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text
         rc = open_values(c);
         if (rc == SQLITE_OK)
             rc = next_value(c);
+    } else if (rc == SQLITE_OK && c->plan.top) {
+        rc = fill_top(c);
     } else if (rc == SQLITE_OK) {
         rc = open_source(c);
         if (rc == SQLITE_OK)

@@ -638,9 +638,9 @@ SELECT count(*) FROM tensor WHERE offset > 1000000;
 SELECT count(*) FROM tensor WHERE elements = 1;
 -- 3 ordered scalars of one kind, by name
 SELECT name, id FROM tensor WHERE elements = 1 AND storage = 'range' AND dtype = {dtype} ORDER BY name, id LIMIT 20;
--- 5 ordered by shape, first page
+-- 4 ordered by shape, first page
 SELECT shape, id FROM tensor ORDER BY shape, id LIMIT 20;
--- 5 ordered the smallest tensors
+-- 4 ordered the smallest tensors
 SELECT nbytes, id FROM tensor ORDER BY nbytes, id LIMIT 20;
 -- 3 ordered by elements, backwards
 SELECT name, elements, id FROM tensor ORDER BY elements DESC, id LIMIT 20;
@@ -822,3 +822,19 @@ SELECT nbytes, checkpoint_id, module FROM by_folded_module ORDER BY nbytes DESC,
 SELECT * FROM checkpoint WHERE step % 200 = 0 AND state = 'complete' ORDER BY nbytes DESC, id LIMIT 25 OFFSET 5;
 -- 8 the largest of each format and layout
 SELECT a.id, (SELECT b.id FROM checkpoint b WHERE b.layout = a.layout AND b.format = a.format ORDER BY b.nbytes DESC, b.id LIMIT 1) FROM checkpoint a;
+-- 25 ordered by stored size, from the largest on
+SELECT stored, id, name FROM tensor ORDER BY stored DESC, id LIMIT 20;
+-- 25 ordered by stored size and name of the checkpoint
+SELECT stored, checkpoint, id FROM tensor ORDER BY stored, checkpoint DESC, id LIMIT 20 OFFSET 30;
+-- 4 ordered the first tensor of each checkpoint, first page
+SELECT ord, id, name FROM tensor ORDER BY ord, id LIMIT 20;
+-- 3 ordered by place in the checkpoint, backwards
+SELECT ord, path, id FROM tensor ORDER BY ord DESC, path, id LIMIT 20 OFFSET 100;
+-- 5 ordered by dtype, first page
+SELECT dtype, id FROM tensor ORDER BY dtype, id LIMIT 20;
+-- 3 ordered the largest tensors of many checkpoints
+SELECT nbytes, id, name FROM tensor WHERE checkpoint_id <= {cid} ORDER BY nbytes DESC, id LIMIT 20;
+-- 3 ordered the largest tensors of a checkpoint, with a number for their name
+SELECT nbytes, id FROM tensor WHERE checkpoint_id = {cid} AND name < 7 ORDER BY nbytes DESC, id LIMIT 20;
+-- 3 ordered stored sizes of a file, backwards
+SELECT stored, id FROM tensor WHERE file = {file} ORDER BY stored DESC, id DESC LIMIT 20;
