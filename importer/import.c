@@ -14,7 +14,7 @@
 #include "catalog/data/model/step.h"
 #include "catalog/data/store/store.h"
 #include "catalog/db/classes.h"
-#include "catalog/db/sqlite.h"
+#include "catalog/db/statement.h"
 #include "catalog/db/write/writer.h"
 #include "importer/job/job_run.h"
 #include "importer/job/known.h"

@@ -592,35 +592,64 @@ static struct view_copy *copy_of(struct view_table *t, const char *plan)
     return NULL;
 }
 
-/* Make a copy where it is worth it, and say whether one has the current rows. What a transaction has written may be
- * rolled back. */
-static int view_copied(struct view_cursor *c, const char *plan, unsigned conditions, bool *copied)
+static int make_copy(struct view_table *t, struct view_copy *copy, const char *index)
+{
+    int rc = vtab_once(t->of.db, &t->anchor, "SELECT 1 FROM main.sqlite_schema", "");
+    if (rc == SQLITE_OK && !sqlite3_stmt_busy(t->anchor))
+        rc = sqlite3_step(t->anchor) == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(t->anchor);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_open(":memory:", &copy->db);
+    if (rc == SQLITE_OK)
+        rc = fill_copy(t, copy->db, copy->plan, index);
+    if (rc != SQLITE_OK) {
+        sqlite3_close(copy->db);
+        copy->db = NULL;
+    }
+    copy->changes = sqlite3_total_changes64(t->of.db);
+    return rc;
+}
+
+/* Make a copy where it is worth it, and find the connection that has a current one. What a transaction has written may
+ * be rolled back. */
+static int view_copied(struct view_cursor *c, unsigned conditions, sqlite3 **out)
 {
     struct view_table *t = (struct view_table *)c->base.pVtab;
     struct view_copy *copy = c->copy;
-    const sqlite3_int64 changes = sqlite3_total_changes64(t->of.db);
     struct text index = {0};
     int rc = SQLITE_OK;
-    if (copy && !copy->db && copy->passes >= PASSES_BEFORE_COPY &&
+    if (!copy)
+        return SQLITE_OK;
+    if (!copy->db && copy->passes >= PASSES_BEFORE_COPY &&
         sqlite3_txn_state(t->of.db, "main") != SQLITE_TXN_WRITE) {
         copy->passes = 0;
-        if (write_index(t, plan, conditions, &index)) {
-            rc = vtab_once(t->of.db, &t->anchor, "SELECT 1 FROM main.sqlite_schema", "");
-            if (rc == SQLITE_OK && !sqlite3_stmt_busy(t->anchor))
-                rc = sqlite3_step(t->anchor) == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(t->anchor);
-            if (rc == SQLITE_OK)
-                rc = sqlite3_open("", &copy->db); /* temporary, in memory while it is small */
-            if (rc == SQLITE_OK)
-                rc = text_str(&index) ? fill_copy(t, copy->db, plan, index.at) : SQLITE_NOMEM;
-            if (rc != SQLITE_OK) {
-                sqlite3_close(copy->db);
-                copy->db = NULL;
-            }
-            copy->changes = changes;
-        }
+        if (write_index(t, copy->plan, conditions, &index))
+            rc = text_str(&index) ? make_copy(t, copy, index.at) : SQLITE_NOMEM;
     }
     text_release(&index);
-    *copied = copy && copy->db && copy->changes == changes;
+    if (copy->changes == sqlite3_total_changes64(t->of.db))
+        *out = copy->db;
+    return rc;
+}
+
+/* Run the query, or the copy's, with these values. */
+static int view_begin(struct view_cursor *c, const char *plan, unsigned conditions, int argc,
+                      sqlite3_value **argv)
+{
+    struct view_table *t = (struct view_table *)c->base.pVtab;
+    sqlite3 *asks = NULL;
+    if (c->plan != plan)
+        c->copy = argc ? copy_of(t, plan) : NULL;
+    int rc = view_copied(c, conditions, &asks);
+    for (int i = 0; asks && i < argc; i++)
+        if (strchr("LGR", plan[(size_t)i * 2 + 1])) /* another function in that connection? */
+            conditions &= ~(1u << i);
+    if (c->stmt && c->plan == plan && c->conditions == conditions && c->asks == asks)
+        sqlite3_reset(c->stmt);
+    else if (rc == SQLITE_OK)
+        rc = view_prepare(c, plan, conditions, asks);
+    for (int i = 0; rc == SQLITE_OK && i < argc; i++)
+        if (i < sqlite3_bind_parameter_count(c->stmt))
+            rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
     return rc;
 }
 
@@ -633,7 +662,6 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
     const bool single = type == SQLITE_INTEGER || type == SQLITE_TEXT;
     const bool again = single && c->asked && c->plan == plan && is_same(argv[0], c->asked);
     unsigned conditions = 0;
-    int rc = SQLITE_OK;
     if (again && c->kept) {
         c->eof = c->kept_empty;
         return SQLITE_OK;
@@ -647,21 +675,7 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
             return SQLITE_OK;
         conditions |= (unsigned)is_alike(t, at[0] - 'a', at[1], argv[i]) << i;
     }
-    if (c->plan != plan)
-        c->copy = argc ? copy_of(t, plan) : NULL;
-    bool copied = false;
-    rc = view_copied(c, plan, conditions, &copied);
-    for (int i = 0; copied && i < argc; i++)
-        if (strchr("LGR", plan[2 * i + 1])) /* may be another function in the other connection */
-            conditions &= ~(1u << i);
-    sqlite3 *asks = copied ? c->copy->db : NULL;
-    if (c->stmt && c->plan == plan && c->conditions == conditions && c->asks == asks)
-        sqlite3_reset(c->stmt);
-    else if (rc == SQLITE_OK)
-        rc = view_prepare(c, plan, conditions, asks);
-    for (int i = 0; rc == SQLITE_OK && i < argc; i++)
-        if (i < sqlite3_bind_parameter_count(c->stmt))
-            rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
+    int rc = view_begin(c, plan, conditions, argc, argv);
     view_drop(c);
     rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->of.db, rc);
     if (rc == SQLITE_OK)

@@ -76,7 +76,7 @@ struct reading {
 };
 
 /* SQLite would lose its locks of the catalog if this process opened one of its files and closed it. */
-static bool is_own(const struct walker *w, const struct directory_entry *e)
+static bool is_of_catalog(const struct walker *w, const struct directory_entry *e)
 {
     for (int i = 0; i < OWN_FILES; i++)
         if (w->own[i].inode && w->own[i].inode == e->identity.inode &&
@@ -111,7 +111,7 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
     }
     switch (e->kind) {
     case ENTRY_FILE:
-        if (is_own(w, e))
+        if (is_of_catalog(w, e))
             report_entry(w, l, path, e->name, "not-a-file", "the catalog itself: never read");
         else
             listing_add(l, e);
