@@ -483,8 +483,8 @@ static bool view_lacks(struct view_cursor *c, const char *plan, int argc, sqlite
         c->misses = c->spared = 0, c->patience = VIEW_MISSES, c->none = c->next = 0;
     c->by = -1;
     for (int i = 0; c->by < 0 && i < argc; i++) {
-        const int column = plan[2 * i] - 'a';
-        if (plan[2 * i + 1] != TEST_EQ || !(t->keys >> column & 1) ||
+        const int column = plan[(size_t)i * 2] - 'a';
+        if (plan[(size_t)i * 2 + 1] != TEST_EQ || !(t->keys >> column & 1) ||
             t->type[column] != VIEW_NUMBER || sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
             continue;
         c->by = column;
