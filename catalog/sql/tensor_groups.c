@@ -26,7 +26,7 @@ void groups_end(struct tensor_groups *g)
     text_release(&g->key);
     block_free(g->row);
     if (g->run)
-        free(g->run->entry);
+        groups_end(g->run);
     free(g->run);
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
@@ -510,7 +510,8 @@ static int take_run(struct tensor_groups *g)
 {
     struct tensor_groups *run = g->run;
     int rc = SQLITE_ROW;
-    *run = (struct tensor_groups){.blocks = g->blocks, .entry = run->entry, .space = run->space};
+    *run = (struct tensor_groups){
+        .blocks = g->blocks, .entry = run->entry, .space = run->space, .row = run->row};
     for (;;) {
         bool same = false;
         if (!g->next.layout)
