@@ -598,7 +598,7 @@ static int make_copy(struct view_table *t, struct view_copy *copy, const char *i
     if (rc == SQLITE_OK && !sqlite3_stmt_busy(t->anchor))
         rc = sqlite3_step(t->anchor) == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(t->anchor);
     if (rc == SQLITE_OK)
-        rc = sqlite3_open(":memory:", &copy->db);
+        rc = sqlite3_open("", &copy->db); /* temporary, in memory while it is small */
     if (rc == SQLITE_OK)
         rc = fill_copy(t, copy->db, copy->plan, index);
     if (rc != SQLITE_OK) {
